@@ -3,7 +3,8 @@ import type { Config } from './config.ts'
 import { errorCode, Failure, fail } from './errors.ts'
 import { closePipeline, createPipeline, type Pipeline } from './lake/pipeline.ts'
 import { errorFields, log } from './log.ts'
-import { startEmbedded } from './store/embedded.ts'
+import type { Lock } from './store/embedded/lock.ts'
+import { startEmbedded, useFolder } from './store/embedded.ts'
 import { closeFolder, makeFolder } from './store/folder.ts'
 import { type MigrateOptions, migrate } from './store/migrate.ts'
 import { openPostgres, type Postgres } from './store/postgres.ts'
@@ -30,6 +31,7 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
   const url = config.databaseUrl ?? embedded?.url
   if (!url) throw new Error('neither DATABASE_URL nor the embedded Postgres gave an address')
   embedded?.keepRunning()
+  const used = embedded ?? (await marked(config.dataDir))
   try {
     const { applied, unknown } = await migrate(url, options).catch((cause: unknown) => {
       throw unusable(url, cause)
@@ -51,14 +53,23 @@ export async function openApp(config: Config, options: AppOptions = {}): Promise
       close: async () => {
         await closePipeline(pipeline)
         await postgres.close()
-        await embedded?.release()
+        await used?.release()
       },
     }
   } catch (error) {
-    await embedded?.release().catch((cause) => log('error', 'release_failed', errorFields(cause)))
+    await Promise.resolve(used?.release()).catch((cause) =>
+      log('error', 'release_failed', errorFields(cause)),
+    )
     throw error
   }
 }
+
+/** Where it cannot be, as without the command flock, which removal needs as well, the service runs all the same. */
+const marked = (dataDir: string): Promise<Lock | null> =>
+  useFolder(dataDir).catch((error: unknown) => {
+    log('warn', 'data_dir_not_marked', errorFields(error))
+    return null
+  })
 
 /** What is wrong with the Postgres of DATABASE_URL, without its password. */
 function unusable(url: string, cause: unknown): unknown {

@@ -69,6 +69,8 @@ const matches = (pattern: RegExp, says: string) => (value: string) => (pattern.t
 const cron = (value: string) => {
   try {
     if (value.trim().split(/\s+/).length !== 5) throw new Error('not five fields')
+    // Such a field is another one whenever it is read.
+    if (/\bH/.test(value)) throw new Error('by chance')
     CronExpressionParser.parse(value)
     return null
   } catch {

@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import type { App } from './app.ts'
+import { movedProblem } from './lake/moved.ts'
 import { lakeProblem } from './lake/owner.ts'
 import { schemaOf } from './store/migrate.ts'
 import { readOnlyReason } from './store/read-only.ts'
@@ -21,9 +22,11 @@ export async function missingOf({ postgres, pipeline, config }: App): Promise<st
     missing.push(`lake: ${config.lakeDir} is not writable`)
   }
   if (missing.length) return missing
-  const problem = await lakeProblem(pipeline).catch((error: unknown) =>
-    error instanceof Error ? error.message : String(error),
-  )
-  if (problem) missing.push(`lake: ${problem}`)
+  for (const problemOf of [lakeProblem, movedProblem]) {
+    const problem = await problemOf(pipeline).catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+    )
+    if (problem) missing.push(`lake: ${problem}`)
+  }
   return missing
 }

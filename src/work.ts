@@ -33,6 +33,7 @@ import { errorFields, log, rareLog } from './log.ts'
 import { openReading } from './segment/reading.ts'
 import { SESSION_OF } from './store/postgres.ts'
 import { statement } from './store/sqlfile.ts'
+import { pgConnection } from './store/tls.ts'
 import { openWatch, type Watch } from './store/watch.ts'
 
 type Services = Pipeline & CampaignParts & { refreshCron: string; seal: Seal; webhookUrl: string }
@@ -63,7 +64,7 @@ const DONE_SECONDS = 86_400
 /** How long running jobs may take when the worker stops; then they are told, and may end what they are at. */
 const GRACE_MS = 18_000
 const END_MS = 2_000
-/** New work is refused while less of the lake's disk is free. */
+/** Work is refused while less is free of a disk that it writes to. */
 const LEAST_FREE_SHARE = 0.05
 const CRON_CHECK_SECONDS = 2
 /** A queued job is announced at once, but nobody announces that the time of a delayed one has come. */
@@ -108,6 +109,7 @@ export async function startWorker(
   const running = {
     ...{ boss, services, worker: randomUUID(), stopping: stopping.signal, over: over.signal },
     watch: openWatch(app.postgres),
+    postgresDir: app.config.databaseUrl === null ? app.config.dataDir : null,
   }
   // Jobs send each other.
   for (const job of JOBS) await openQueue(boss, job)
@@ -139,7 +141,7 @@ async function startScheduler(url: string, queryMs: number, over: AbortSignal): 
   }
   const boss = new PgBoss({
     ...connection,
-    connectionString: url,
+    ...(await pgConnection(url)),
     application_name: SESSION_OF.worker,
     schema: 'pgboss',
     max: 4,
@@ -177,6 +179,8 @@ interface Running {
   stopping: AbortSignal
   over: AbortSignal
   watch: Watch
+  /** Of the embedded Postgres, to which all work writes. */
+  postgresDir: string | null
 }
 
 /** Takes the jobs of a queue, and has them queued by the clock. */
@@ -194,12 +198,12 @@ async function work(running: Running, job: Job<Services>): Promise<void> {
       if (taken) await runJob(running, job, taken as Taken<object>)
     },
   )
-  if (job.every) await boss.schedule(job.queue, job.every, {}, groupOf(job.queue))
+  if (job.every) await boss.schedule(job.queue, job.every, {}, { ...groupOf(job.queue), missed: 'once' })
 }
 
 /** What it throws the scheduler keeps, and tells nobody. */
 async function runJob(
-  { boss, services, worker, stopping, over, watch }: Running,
+  { boss, services, worker, stopping, over, watch, postgresDir }: Running,
   job: Job<Services>,
   { id, data, signal }: Taken<object>,
 ): Promise<void> {
@@ -218,8 +222,9 @@ async function runJob(
       await send(reconcile.queue)
     }
     // Retention is what frees space; all else would only use more.
-    if (job.queue !== retention.queue && (await freeShare(services.lakeDir)) < LEAST_FREE_SHARE)
-      return log('error', 'disk_nearly_full', { queue: job.queue, lake_dir: services.lakeDir })
+    for (const path of [job.writesLake ? services.lakeDir : null, postgresDir])
+      if (path && job.queue !== retention.queue && (await freeShare(path)) < LEAST_FREE_SHARE)
+        return log('error', 'disk_nearly_full', { queue: job.queue, path })
     const problem = job.writesLake ? await lakeProblem(services) : null
     if (problem) return log('error', 'lake_away', { queue: job.queue, problem })
     const control = { job: id, worker, send, signal: cut.signal, stopping: asked.signal }

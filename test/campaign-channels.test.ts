@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { serviceSeal } from '../src/access/service-seal.ts'
+import { attribute } from '../src/campaign/attribution.ts'
 import { httpChannel } from '../src/campaign/channel-http.ts'
 import { channelRow, openedSecret } from '../src/campaign/channel-settings.ts'
 import { workCampaigns } from '../src/campaign/round.ts'
@@ -19,7 +20,7 @@ import { runCommand } from './fixtures/command.ts'
 import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
-import { checkout } from './fixtures/store-bodies.ts'
+import { checkout, order } from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
 const stage = await campaignStage(t, 90)
@@ -328,6 +329,25 @@ t.test('a gateway’s word counts when it is signed', async (t) => {
   ] as const)
     t.match(await tell(wrong), { status: 400, body: { message: problem } })
   t.equal(gateway.taken.size, 1)
+})
+
+t.test('a checkout whose message did not arrive is not recovered by its order', async (t) => {
+  const { brand, tell } = await withGateway()
+  await stage.campaign(brand)
+  await abandoned(brand)
+  await stage.pass(31)
+  const checkoutOf = async () =>
+    (await sql`select external_id, state, messaged_at from checkout where brand_id = ${brand.id}`)[0]
+  const left = await checkoutOf()
+  t.not(left?.messaged_at, null)
+  await tell({ type: 'failed', id: 'gw_1' })
+  await stage.tick()
+  await attribute(app.pipeline)
+  const at = clock.pass(5).toISOString()
+  const times = { created_at: at, updated_at: at, processed_at: at }
+  const body = order({ checkout_id: Number(left?.external_id), ...times })
+  await stage.tell(brand, { topic: 'orders/create', triggeredAt: clock.now(), body })
+  t.equal((await checkoutOf())?.state, 'completed')
 })
 
 t.test('what a gateway tells of a message before it answers for it is told again', async (t) => {
@@ -684,6 +704,57 @@ t.test('an agent answers with what exists, and the campaign where it invents som
   agent.answers.push('One more')
   t.match(await says('And now?'), { direction: 'inbound' })
   t.equal(agent.asked.length, 4, 'its budget is spent')
+})
+
+/** What an agent that is there for whoever left a checkout says to what they write. */
+async function agentOf() {
+  const { brand, tell } = await withGateway()
+  const agent = await fakeAgent(t)
+  const parts = { ...stage.parts, agent: { url: agent.url, key: null, model: 'small' } }
+  const { id } = await stage.campaign(brand, { action_type: 'agent' })
+  const { phone } = await abandoned(brand)
+  await stage.pass(31)
+  let n = 0
+  const says = async (text: string, answer?: string) => {
+    if (answer) agent.answers.push(answer)
+    await tell({ type: 'message', id: `in_${++n}`, from: phone, text })
+    await runCampaigns(parts, clock.now)
+    clock.pass(1)
+    return (await messagesOf(brand)).at(-1)?.body
+  }
+  const turn = (status: 'active' | 'paused') =>
+    setCampaignStatus(stage.db.postgres.forBrand(brand.id), id, status, clock.pass(1))
+  return { brand, phone, says, turn }
+}
+
+t.test('an agent answers who bought, and the run stays converted', async (t) => {
+  const { brand, phone, says } = await agentOf()
+  const at = clock.pass(5).toISOString()
+  const times = { created_at: at, updated_at: at, processed_at: at }
+  const body = order({ phone, customer: { id: 70 + people }, ...times })
+  await stage.tell(brand, { topic: 'orders/create', triggeredAt: clock.now(), body })
+  await stage.tick()
+  await stage.round()
+  t.equal((await runOf(brand))?.outcome, 'converted')
+  t.equal(await says('When will it arrive?', 'By Friday.'), 'By Friday.')
+  t.equal((await runOf(brand))?.outcome, 'converted')
+})
+
+t.test('an agent goes on after a pause of its campaign, in which a run stays as it was', async (t) => {
+  const { brand, says, turn } = await agentOf()
+  await says('Do you ship to Peru?', 'To Peru, yes.')
+  await turn('paused')
+  await says('And to Chile?')
+  t.equal((await runOf(brand))?.outcome, 'replied')
+  await turn('active')
+  t.equal(await says('Hello?', 'To Chile as well.'), 'To Chile as well.')
+})
+
+t.test('an agent answers who writes after their run has failed', async (t) => {
+  const { brand, says } = await agentOf()
+  await sql`update campaign_run set state = 'ended', step = 'end', due_at = null, outcome = 'failed', ended_at = now()
+    where brand_id = ${brand.id}`
+  t.equal(await says('Hi', 'Hello.'), 'Hello.')
 })
 
 t.test('an agent answers what is written while it drafts', async (t) => {

@@ -82,3 +82,33 @@ t.test('nobody sees or changes the campaign of another brand, or from another si
   t.equal((await post(made.id, 'https://evil.example')).status, 403)
   t.equal(page.status, 200)
 })
+
+t.test(
+  'who is signed in for another of their brands is led to the campaign by choosing its brand',
+  async (t) => {
+    await server.user('bea@b.co', [
+      [brand, 'member'],
+      [other, 'member'],
+    ])
+    const theirs = await createCampaign(
+      postgres.forBrand(other.id),
+      { trigger_event: 'checkout_abandoned', action_type: 'sms' },
+      'test',
+    )
+    const visitor = server.browser()
+    const login = await visitor.open(path)
+    const choice = await visitor.submit(login, '/sign-in', { email: 'bea@b.co', password: PASSWORD })
+    const page = await visitor.submit(choice, '/sign-in/brand', { brand_id: brand.id })
+    t.equal(page.url, `${server.base}${path}`)
+    t.ok(
+      page.text.includes(`/sign-in/brand?${new URLSearchParams({ next: path })}`),
+      'a way to another brand',
+    )
+    const asked = await visitor.open(`/campaigns/${theirs.id}`)
+    t.match(asked.text, new RegExp(`value="${other.id}" required checked`))
+    const found = await visitor.submit(asked, '/sign-in/brand', { brand_id: other.id })
+    t.match(found, { status: 200, url: `${server.base}/campaigns/${theirs.id}` })
+    await visitor.submit(found, '/sign-out', {})
+    t.match((await visitor.open(path)).url, /\/sign-in\?next=/, 'signed out')
+  },
+)

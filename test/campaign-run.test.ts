@@ -1,8 +1,12 @@
 import connect from 'postgres'
 import t from 'tap'
+import { workCampaigns } from '../src/campaign/round.ts'
 import { workDueRuns } from '../src/campaign/runner.ts'
+import { startByEvents } from '../src/campaign/start-events.ts'
 import { setLogLevel } from '../src/log.ts'
+import type { Brand } from '../src/op.ts'
 import { campaignStage, recoveredCheckout } from './fixtures/campaign.ts'
+import { noting } from './fixtures/statements.ts'
 import { checkout, order } from './fixtures/store-bodies.ts'
 
 setLogLevel('error')
@@ -171,4 +175,46 @@ t.test('a run that meets what another transaction made is worked on again at onc
   }
   await workDueRuns({ ...stage.parts, postgres: { ...postgres, forBrand } }, stage.clock.now())
   t.equal((await sql`select from message where brand_id = ${brand.id}`).count, 1)
+})
+
+/** Orders of long ago that came into the lake, and that start nothing. */
+const oldOrders = (brand: Brand, count: number) => sql`
+  insert into trigger_event (brand_id, event_id, event_type, occurred_at, properties)
+  select ${brand.id}, 'old ' || n, 'order_created', timestamptz '2020-01-01' + n * interval '1 second', '{}'
+  from generate_series(1, ${count}::integer) as n`
+const waitingOf = async (brand: Brand) =>
+  (await sql`select from trigger_event where brand_id = ${brand.id}`).count
+
+t.test('events of a brand that has very many hold up those of no other brand', async (t) => {
+  const [flooded, quiet] = [await stage.brand(), await stage.brand()]
+  await stage.campaign(quiet, { trigger_event: 'order_created' })
+  const at = stage.clock.pass(1)
+  await oldOrders(flooded, 6_000)
+  await sql`insert into trigger_event (brand_id, event_id, event_type, occurred_at, properties)
+    values (${quiet.id}, 'paid', 'order_created', ${at}, '{"order_id": "o1"}')`
+  await startByEvents(stage.parts.postgres, at)
+  t.equal(await waitingOf(flooded), 1_000)
+  t.equal((await sql`select from campaign_run where brand_id = ${quiet.id}`).count, 1)
+  await stage.round()
+})
+
+t.test('nor runs that are due, and the rest of them comes next', async (t) => {
+  stage.clock.noon()
+  const [flooded, quiet] = [await stage.brand(), await stage.brand()]
+  await stage.campaign(quiet)
+  const at = stage.clock.pass(1).toISOString()
+  const body = checkout({ phone: '+3545550601', created_at: at, updated_at: at })
+  await stage.tell(quiet, { topic: 'checkouts/create', triggeredAt: stage.clock.now(), body })
+  stage.clock.pass(60)
+  await stage.tick()
+  await stage.round()
+  stage.clock.pass(31)
+  await oldOrders(flooded, 6_000)
+  const { postgres } = stage.parts
+  const done: string[] = []
+  const forBrand: typeof postgres.forBrand = (brandId) =>
+    noting(postgres.forBrand(brandId), (name) => done.push(name))
+  await workCampaigns({ ...stage.parts, postgres: { ...postgres, forBrand } }, stage.clock.now)
+  t.ok(done.indexOf('runs_move') < done.lastIndexOf('trigger_events_done'), done.join(' '))
+  t.equal(await waitingOf(flooded), 0)
 })

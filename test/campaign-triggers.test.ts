@@ -507,7 +507,7 @@ t.test('what a refresh finds starts once: a product that was left, a segment tha
   }
   const runs = await runsOf(brand)
   const of = (trigger: string) => runs.filter(({ trigger_event }) => trigger_event === trigger)
-  t.match(
+  t.strictSame(
     of('browse_abandoned').map(({ facts }) => facts.product_id),
     ['p-left'],
   )
@@ -776,6 +776,31 @@ async function look(brand: Brand, ...people: Omit<Line, 'brand_id'>[]) {
   await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(90) })
   await startByResults(stage.parts, clock.now)
 }
+
+t.test('a product whose view comes in hours late starts once, an hour after it came', async (t) => {
+  const brand = await campaigning({ trigger_event: 'browse_abandoned' })
+  const searched = async (minutes: number) => {
+    await refreshBrand(app.pipeline, brand.id, { asOf: clock.pass(minutes) })
+    await startByResults(stage.parts, clock.now)
+    return (await runsOf(brand)).map(({ facts }) => facts.product_id)
+  }
+  await logBatch(sql, [{ brand_id: brand.id, email: 'ann@example.com' }])
+  await stage.tick()
+  await stage.tick()
+  await searched(240)
+  const searchedAt = clock.now().getTime()
+  const late = (product_id: string, hours: number) => ({
+    ...{ brand_id: brand.id, event_type: 'product_viewed', email: 'ann@example.com' },
+    ...{ occurred_at: searchedAt - hours * 60 * MINUTE_MS, received_at: searchedAt + MINUTE_MS },
+    properties: { product_id },
+  })
+  await logBatch(sql, [late('cup', 3.5), late('jug', 3)])
+  await stage.tick()
+  await stage.tick()
+  t.strictSame(await searched(15), [], 'by a clock that is behind they may be there still')
+  t.strictSame(await searched(60), ['jug'])
+  t.strictSame(await searched(15), ['jug'])
+})
 
 const VISITOR = { anonymous_id: 'v', origin: 'browser' } as const
 

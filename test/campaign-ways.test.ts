@@ -7,10 +7,10 @@ import { campaigns } from '../jobs/campaigns.ts'
 import { snapshot } from '../jobs/snapshot.ts'
 import { createKey } from '../src/access/key.ts'
 import { composerOptions } from '../src/campaign/composer.ts'
-import { addDiscount, type NewDiscount } from '../src/campaign/discount.ts'
+import { addDiscount, type NewDiscount, removeDiscount } from '../src/campaign/discount.ts'
 import type { Occurrence } from '../src/campaign/occurrence.ts'
 import { REASONS } from '../src/campaign/reason.ts'
-import { setCampaignStatus } from '../src/campaign/saved.ts'
+import { setCampaignStatus, updateCampaign } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
 import { startRuns } from '../src/campaign/starter.ts'
 import { campaignCommands } from '../src/cli/campaign.ts'
@@ -696,6 +696,26 @@ t.test('of another discount each contact gets a code that the store has made for
   t.same([...store.discounts.keys()].sort(), codes.toSorted())
   for (const [n, { body }] of messages.entries())
     t.match(await stage.follow(body), { location: new RegExp(`discount=${codes[n]}`) })
+})
+
+t.test('who was started gets the discount of then, also when it was removed since', async (t) => {
+  const brand = await stage.brand()
+  const own = db.postgres.forBrand(brand.id)
+  const saved = await addDiscount(own, discount({ code: 'SAVE10' }))
+  const other = await addDiscount(own, discount({ name: 'Another', code: 'SAVE20' }))
+  const messages = { sms: 'Yours: {{discount.code}} Reply STOP to opt out.' }
+  const { id } = await stage.campaign(brand, { discount_id: saved.id, messages })
+  clock.pass(5)
+  await left(brand, { id: 1 })
+  await abandoned()
+  await stage.round()
+  await updateCampaign(own, id, { discount_id: other.id }, { by: 'test', now: clock.now() })
+  await removeDiscount(own, saved.id)
+  await stage.pass(30)
+  t.strictSame(
+    (await messagesOf(brand)).map(({ body }) => body),
+    ['Yours: SAVE10 Reply STOP to opt out.'],
+  )
 })
 
 /** A store that is away, and how often it was asked. */

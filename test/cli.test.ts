@@ -276,6 +276,19 @@ t.test('the environment', async (t) => {
     t.match(readConfig({}), { port: 8080, host: '127.0.0.1', databaseUrl: null, lakeDir: /lake$/ })
   })
 
+  await t.test('takes no REFRESH_CRON that is another each time', async (t) => {
+    for (const REFRESH_CRON of ['H * * * *', 'H/15 * * * *', '0 H(1-5) * * *'])
+      t.throws(() => readConfig({ REFRESH_CRON }), { message: /^REFRESH_CRON: / }, REFRESH_CRON)
+    t.equal(readConfig({ REFRESH_CRON: '0 0 * * THU' }).refreshCron, '0 0 * * THU')
+  })
+
+  await t.test('has dev at a port that it can tell', async (t) => {
+    const run = startRecoup(['dev', '--no-demo'], {
+      env: { DATABASE_URL: 'postgres://localhost:1/none', DATA_DIR: folder, PORT: '0' },
+    })
+    t.match(await run.ended, { code: 1, stderr: /^recoup: dev needs a PORT of its own: / })
+  })
+
   await t.test('takes as HOST what can be listened on, and as an origin nothing but that', async (t) => {
     for (const HOST of ['256.1.1.1', 'http://x', '127.0.0.1 ', '[::1]', '127.0.0.1:80'])
       t.throws(

@@ -115,6 +115,23 @@ t.test('a lake folder that is not the one of the service keeps it from being rea
   t.match(await ready(), { ok: true })
 })
 
+t.test('a Postgres whose transactions count anew keeps the service from being ready', async (t) => {
+  const [before] = await sql<{ below: string }[]>`select exported_below::text as below from lake_state`
+  const ready = async () => await (await fetch(`${origin}/readyz`)).json()
+  await sql`
+    update lake_state
+    set exported_below = (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000)::text::xid8`
+  try {
+    t.match(await ready(), { ok: false, missing: [/^lake: The lake has what came before transaction/] })
+    t.match(await doctor(), {
+      ready: /^WRONG .*moved here by a dump.*by recoup backup and recoup restore\.$/,
+    })
+  } finally {
+    await sql`update lake_state set exported_below = ${before?.below ?? ''}::text::xid8`
+  }
+  t.match(await ready(), { ok: true })
+})
+
 t.test('a Postgres that takes no writes keeps the service from being ready', async (t) => {
   const server = await cluster(t)
   const admin = connect(server.adminUrl, { max: 1, onnotice: () => {} })

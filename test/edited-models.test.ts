@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { CHECKOUT } from '../src/config.ts'
 import { snapshotAll } from '../src/lake/horizon.ts'
 import { openServed } from '../src/lake/served.ts'
+import type { Part } from '../src/segment/part.ts'
 import { createSegment } from '../src/segment/saved.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
 import { database } from './fixtures/database.ts'
@@ -13,6 +14,7 @@ import { recoup } from './fixtures/recoup.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 const MODEL = 'models/ltv_buckets.sql'
+const PEOPLE = 'models/customers.sql'
 const whole = readFileSync(join(CHECKOUT, MODEL), 'utf8')
 const edited = whole.replace("('0-100', 0, 100)", "('0-100', 1, 100)")
 const broken = whole.replace('with buckets as', 'wiht buckets as')
@@ -64,7 +66,8 @@ async function checkout(t: Test) {
       )
       await snapshotAll(pipeline)
     },
-    refreshed: (smallRows: number) => refreshBrand(pipeline, brand.id, { smallRows, mostTouched: 9 }),
+    refreshed: (smallRows: number, parts?: readonly Part[]) =>
+      refreshBrand(pipeline, brand.id, { smallRows, mostTouched: 9, ...(parts && { parts }) }),
     published: async (statement: string) => (await served.reader(brand.id))?.rows(statement),
     /** What an export of a customer has of models. */
     exported: async (email: string) => {
@@ -241,6 +244,24 @@ for (const [what, smallRows] of [
     }
   })
 
+t.test('further columns of customers follow events, where segments are made apart', async (t) => {
+  const { write, come, refreshed, published } = await checkout(t)
+  const text = readFileSync(join(CHECKOUT, PEOPLE), 'utf8')
+  const counted = text
+    .replace('as last_event_at\n', 'as last_event_at,\n        count(*)::integer as events_count\n')
+    .replace('\n    profile.updated_at', '\n    profile.updated_at,\n    activity.events_count')
+  write(counted, PEOPLE)
+  await come('bob@example.com', 'cleo@example.com')
+  await refreshed(0)
+  await come('ann@example.com')
+  t.equal((await refreshed(0, ['segments'])).full, false)
+  t.same(await published('select events_count from customers order by email'), [
+    { events_count: 2 },
+    { events_count: 1 },
+    { events_count: 1 },
+  ])
+})
+
 t.test('what models of a data team say of a customer is in an export', async (t) => {
   const { write, refreshed, come, exported } = await checkout(t)
   const header = '-- what: w\n-- grain: customer_id\n-- refresh: with the segments\n'
@@ -320,7 +341,6 @@ for (const [what, smallRows] of [
   })
 
 const TIERS = 'models/rfm_tiers.sql'
-const PEOPLE = 'models/customers.sql'
 const CHECKOUTS = 'models/staging/stg_checkouts.sql'
 const CURRENCIES = 'models/other_currencies.sql'
 
@@ -337,6 +357,12 @@ for (const [what, model, change, message] of [
     PEOPLE,
     ['-- seen: last_event_at\n', ''],
     /^models\/customers\.sql: header keys "by" and "seen" are missing/,
+  ],
+  [
+    'customers with a column of refreshes',
+    PEOPLE,
+    ['profile.updated_at\n', 'profile.updated_at,\n    1 as Position\n'],
+    /^models\/customers\.sql: column "Position" is called like the place by customer id; call it otherwise$/,
   ],
   [
     'a column that is gone',
@@ -374,6 +400,33 @@ for (const [what, model, change, message] of [
     if (change) write(readFileSync(join(CHECKOUT, model), 'utf8').replace(change[0], change[1]), model)
     else remove(model)
     await t.rejects(refreshed(1_000), message)
+  })
+
+/** Of a type that no operation reads. */
+const FURTHER = `
+    first_order_at::date as first_order_day,
+    sum(1) over (partition by profile.customer) as items_bought,
+    [1, 2] as places,
+    timestamptz '2026-01-02 03:04:05+00' as noted_at,
+    profile.updated_at`
+
+for (const [what, smallRows] of [
+  ['small', 1_000],
+  ['large', 0],
+] as const)
+  t.test(`customers may have further columns of any type: of a ${what} brand`, async (t) => {
+    const { write, come, refreshed, published } = await checkout(t)
+    const text = readFileSync(join(CHECKOUT, PEOPLE), 'utf8')
+    write(text.replace('\n    profile.updated_at', FURTHER), PEOPLE)
+    await come('bob@example.com')
+    await refreshed(smallRows)
+    await come('ann@example.com')
+    t.equal((await refreshed(smallRows)).full, smallRows > 0)
+    const further =
+      'select items_bought::integer as items, places::varchar as places, noted_at, first_order_day'
+    t.match(await published(`${further} from customers where email = 'ann@example.com'`), [
+      { items: 1, places: '[1, 2]', noted_at: new Date('2026-01-02T03:04:05Z'), first_order_day: null },
+    ])
   })
 
 t.test(

@@ -125,6 +125,7 @@ t.test('of events that are started one by one those of who is erased meanwhile s
     },
   ]
   const tx: Db['tx'] = (work) => (steps.shift() ?? db.tx)(work)
-  t.equal(await startByEvents({ ...postgres, forBrand: () => ({ ...db, tx }) }, clock.now()), 0)
+  const { made } = await startByEvents({ ...postgres, forBrand: () => ({ ...db, tx }) }, clock.now())
+  t.equal(made, 0)
   t.same(await sql`select from campaign_run where brand_id = ${brand.id}`, [])
 })

@@ -37,6 +37,20 @@ interface Refusal {
   rejected: { index: number; path: string; message: string }[]
 }
 
+/** Microseconds of CPU time, of several times the one in the middle. */
+function cpuOf(work: () => unknown): number {
+  const times = Array.from({ length: 9 }, () => {
+    const from = process.cpuUsage()
+    work()
+    const { user, system } = process.cpuUsage(from)
+    return user + system
+  })
+  return times.toSorted((a, b) => a - b)[4] as number
+}
+/** An object of so many names. */
+const many = (count: number, first: string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`${first}${n}`, 0]))
+
 /** Why a body is refused; its 400 must be what refuses it. */
 function refusal(body: unknown, checked: (body: unknown) => unknown = check): Refusal {
   try {
@@ -412,6 +426,32 @@ t.test('hostile values are refused by their path', async (t) => {
   })
 })
 
+t.test('a body of many names is refused in a few times as long as it takes to parse', async (t) => {
+  const few = (t: Test, body: object, refused: (body: Buffer) => string, says: string) => {
+    const sent = bytes(body)
+    t.match(refused(sent), says)
+    const [took, parsed] = [cpuOf(() => refused(sent)), cpuOf(() => JSON.parse(sent.toString()))]
+    t.ok(took < parsed * 4, `${took} µs, ${parsed} of them to parse`)
+  }
+  const ofServer = (body: Buffer) => refusal(body, () => checkEvents(body, BRAND, NOW)).message
+  const ofPage = (body: Buffer) => refusal(body, () => checkPage(body)).message
+
+  t.test('that an event sets', async (t) => {
+    const properties = { ...many(12_000, 'a'), properties: many(12_000, 'b') }
+    const { events } = one({ eventType: 'updateProperties', properties })
+    few(t, { events }, ofServer, 'events[0].properties: must have at most 100 names')
+  })
+  const view = { scope: SHOP.scope, eventType: 'page_viewed', properties: {} }
+  const source = { scope: SHOP.scope }
+  t.test('of a page beside its events', async (t) => {
+    few(t, { source, events: [view], ...many(6_000, 'c') }, ofPage, 'body: has more than 5000 values')
+  })
+  t.test('of a page in an event', async (t) => {
+    const events = [{ ...view, ...many(6_000, 'c') }]
+    few(t, { source, events }, ofPage, 'events[0]: has more than 5000 values')
+  })
+})
+
 t.test('integers beyond 2^53 keep all their digits', async (t) => {
   const digits = '12345678901234567890123'
   const body = `{"events":[{"eventType":"a","storeCustomerId":820982911946154508,"properties":{"id":${digits},"in":[-9007199254740993],"e":1E20,"b":7,"big":9007199254740991}}]}`
@@ -561,6 +601,25 @@ t.test('and so do those of pages', async (t) => {
   agree(t, random, body, { quick, check })
 })
 
+t.test('both store a number in the same text, or in one of the same double', async (t) => {
+  const numberOf = (read: Checked | undefined) => /"v":([^}]*)/.exec(read?.lines.toString() ?? '')?.[1]
+  const texts = (sent: string) => {
+    const body = withProperties(`{"v":${sent}}`)
+    return [numberOf(quick(body)), numberOf(check(body))]
+  }
+  for (const [sent, stored] of [
+    ['632910392.0', '632910392'],
+    ['-632910392.00', '-632910392'],
+    ['-0', '0'],
+    ['-0.0', '0'],
+    ['0.12345678901234567890', '0.12345678901234568'],
+    ['1e3', '1000'],
+  ] as const)
+    t.strictSame(texts(sent), [undefined, stored], sent)
+  for (const sent of ['0', '-7', '12.5', '-0.5', '99999999999999.9']) t.strictSame(texts(sent), [sent, sent])
+  t.strictSame(texts('12.50'), ['12.50', '12.5'])
+})
+
 t.test('events of a page', async (t) => {
   const view = { scope: SHOP.scope, eventType: 'page_viewed', properties: {} }
   const page = (...events: object[]) => ({ source: { scope: SHOP.scope }, events })
@@ -679,6 +738,13 @@ t.test('updateProperties', async (t) => {
     ]
     for (const [body, path, message] of cases)
       t.same(refusal(body).rejected, [{ index: 0, path: `events[0].${path}`, message }], path)
+  })
+  t.test('of a server with a phone of any length is refused at once', async (t) => {
+    const from = process.cpuUsage()
+    const { message } = refusal(set({ phone: '+12025550101' }, { phone: 'x'.repeat(200_000) }))
+    const { user, system } = process.cpuUsage(from)
+    t.match(message, 'events[0].phone: must be at most 256 characters')
+    t.ok(user + system < 200_000, `${user + system} µs`)
   })
   t.test('may name the same email and phone in each place', async (t) => {
     const both = { email: 'x@y.z', phone: '+12025550101' }

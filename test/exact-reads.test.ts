@@ -19,7 +19,8 @@ const { call, tool, key, signIn } = await api(t, db, OPS, { lake: lakeOf(t, pipe
 const brand = await makeBrand(db, { features: ['cdp', 'beta:cdp-commerce'] })
 const as = await key(brand, ['customers:read'])
 
-const long = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(LONG)
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+const long = rawJSON(LONG)
 const email = 'ann@example.com'
 await logBatch(db.postgres.sql, [
   {
@@ -30,6 +31,7 @@ await logBatch(db.postgres.sql, [
       serial: long,
       parts: [long],
       credit: CREDIT,
+      debit: rawJSON('99999999999999.99'),
       ratio: RATIO,
       ratios: [RATIO],
       trace: TRACE,
@@ -58,6 +60,10 @@ t.test('integers beyond 2^53 that set a property keep their digits', async (t) =
     t.match(text, `"serial":${LONG}`)
     t.match(text, `"parts":[${LONG}]`)
   }
+})
+
+t.test('decimals that no double holds read as the nearest one', async (t) => {
+  for (const text of await everywhere()) t.match(text, '"debit":99999999999999.98')
 })
 
 t.test('those of events keep them in the timeline', async (t) => {

@@ -757,7 +757,7 @@ t.test(
         counts.push((await run(kind as ImportKind, file(`${kind}.csv`, text))).report.imported)
       return counts
     }
-    for (const dated of [[], [day]]) {
+    for (const dated of [[], [day], ['']]) {
       t.same(await imported(...dated), [0, 0, 0])
       t.same(await known(), before)
     }
@@ -771,6 +771,26 @@ t.test(
     ])
   },
 )
+
+t.test('a row of a subscription that does not say when it changed is known the second time', async (t) => {
+  const { owner, file, run } = await store(t)
+  const head = 'external_id,status,title,updated_at\n'
+  const path = file('subscriptions.csv', `${head}2,active,Coffee,\n3,active,Tea,2026-11-20T10:00:00Z\n`)
+  t.match((await run('subscriptions', path)).report, { imported: 2 })
+  const known = async () => [
+    ...(await db.postgres
+      .sql`select title, updated_at from subscription where brand_id = ${owner.id} order by external_id`),
+  ]
+  const before = await known()
+  t.match((await run('subscriptions', path)).report, { imported: 0, unchanged: 2 })
+  t.strictSame(await known(), before)
+  const changed = file('changed.csv', `${head}2,active,Cocoa,\n3,active,Chai,\n`)
+  t.match((await run('subscriptions', changed)).report, { imported: 2 })
+  t.strictSame(await known(), [
+    { ...before[0], title: 'Cocoa' },
+    { ...before[1], title: 'Chai' },
+  ])
+})
 
 t.test(
   'what the store says of a product replaces a file that does not say when, and no newer one',

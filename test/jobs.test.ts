@@ -38,6 +38,7 @@ import { archiveSegment, audienceOf, createSegment, type SavedSegment } from '..
 import { SESSION_OF } from '../src/store/postgres.ts'
 import { startWorker } from '../src/work.ts'
 import { brand as newBrand } from './fixtures/brand.ts'
+import { noOpenssl } from './fixtures/certificate.ts'
 import type { Teardown } from './fixtures/cluster.ts'
 import { controlled } from './fixtures/control.ts'
 import { database } from './fixtures/database.ts'
@@ -45,6 +46,7 @@ import { eventually } from './fixtures/eventually.ts'
 import { failingAt, killable } from './fixtures/killed.ts'
 import { lake, logBatch, passed, sourceRows, tick } from './fixtures/lake.ts'
 import { proxy } from './fixtures/proxy.ts'
+import { tlsProxy } from './fixtures/tls-proxy.ts'
 import { nextTurn } from './fixtures/turn.ts'
 
 setLogLevel('error')
@@ -197,6 +199,29 @@ t.test('a worker brings events into the lake and refreshes their brand without b
   }
 })
 
+for (const mode of ['require', 'prefer'])
+  t.test(
+    `a worker works by TLS with a certificate of the server's own (${mode})`,
+    { skip: noOpenssl },
+    async (t) => {
+      const running = await app(t)
+      const url = await tlsProxy(t, running.postgres.url)
+      url.searchParams.set('sslmode', mode)
+      const worker = await startWorker({ ...running, postgres: { ...running.postgres, url: url.href } })
+      await worker.stop()
+      t.pass('it started')
+    },
+  )
+
+t.test('a worker that prefers TLS works without', async (t) => {
+  const running = await app(t)
+  const url = new URL(running.postgres.url)
+  url.searchParams.set('sslmode', 'prefer')
+  const worker = await startWorker({ ...running, postgres: { ...running.postgres, url: url.href } })
+  await worker.stop()
+  t.pass('it started')
+})
+
 t.test('a worker goes on when a Postgres that fell silent answers again', async (t) => {
   const running = await app(t)
   const { sql } = running.postgres
@@ -277,6 +302,38 @@ t.test('a worker says that the folder of the lake is gone', async (t) => {
   )
   t.match(String(failed.args[0]), /"queue":"\w+".*ENOENT/)
 })
+
+t.test(
+  'on a disk that is nearly full only what writes the lake waits, where Postgres is not on it',
+  async (t) => {
+    const running = await app(t)
+    const { statfs } = files
+    t.teardown(() => {
+      files.statfs = statfs
+      syncBuiltinESMExports()
+    })
+    files.statfs = (async () => ({ bavail: 4, blocks: 100 })) as unknown as typeof statfs
+    syncBuiltinESMExports()
+    const said = t.capture(process.stderr, 'write')
+    const queues = scheduler(t, running)
+    const worker = await startWorker(running)
+    t.teardown(() => worker.stop())
+    const done = async () => {
+      const jobs = await queues<{ name: string }[]>`
+      select distinct name from pgboss.job where name = any(${['sending', 'refresh']}) and state = 'completed'`
+      return jobs.length === 2
+    }
+    await queues`
+    insert into pgboss.job (name, policy, group_id, data) values
+    ('sending', 'short', 'sending', '{}'), ('refresh', 'standard', 'refresh', '{"brands": []}')
+    on conflict do nothing`
+    await eventually(done)
+    const lines = said().map(({ args }) => JSON.parse(String(args[0])))
+    const refused = new Set(lines.flatMap(({ event, queue }) => (event === 'disk_nearly_full' ? queue : [])))
+    t.ok(refused.has('refresh'))
+    t.notOk(refused.has('sending'))
+  },
+)
 
 t.test('of a queue that allows one job two workers run one, and one more waits at most', async (t) => {
   const running = await app(t)
@@ -410,6 +467,20 @@ t.test('a queue of an earlier version gets the policy of this one', async (t) =>
   await run()
   const [queue] = await queues`select policy from pgboss.queue where name = 'snapshot'`
   t.equal(queue?.policy, 'short')
+})
+
+t.test('an hourly job whose minute passed while no worker ran is made up for', async (t) => {
+  const running = await app(t)
+  await (await startWorker(running)).stop()
+  const queues = scheduler(t, running)
+  await queues`update pgboss.schedule set created_on = now() - interval '3 hours'`
+  await queues`update pgboss.version set cron_on = now() - interval '2 hours'`
+  await queues`delete from pgboss.job where name = 'retention'`
+  const worker = await startWorker(running)
+  t.teardown(() => worker.stop())
+  t.ok(
+    await eventually(async () => (await queues`select from pgboss.job where name = 'retention'`).count > 0),
+  )
 })
 
 t.test('a job that was done is kept for a day', async (t) => {

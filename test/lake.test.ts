@@ -356,6 +356,11 @@ t.test('how far the lake is behind is found without a look at what it holds', as
     const removed = [...JSON.stringify(row).matchAll(/"Rows Removed by Filter":(\d+)/g)]
     const passedOver = removed.reduce((sum, [, rows]) => sum + Number(rows), 0)
     t.ok(passedOver <= 30, `${name} passed over ${passedOver} batches`)
+    const scans = [
+      ...JSON.stringify(row).matchAll(/"Relation Name":"event_log[_\d][^{}]*?"Actual Rows":(\d+)/g),
+    ]
+    const read = scans.reduce((sum, [, rows]) => sum + Number(rows), 0)
+    t.ok(read <= 30, `${name} read ${read} batches`)
   }
 })
 

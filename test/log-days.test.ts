@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import t from 'tap'
+import { backup } from '../src/lake/backup.ts'
 import { eraseNotedLines } from '../src/lake/erase-log.ts'
+import { snapshotAll } from '../src/lake/horizon.ts'
 import { retain } from '../src/lake/retention.ts'
 import { snapshot } from '../src/lake/snapshot.ts'
 import { setLogLevel } from '../src/log.ts'
@@ -80,4 +83,25 @@ t.test('a batch that comes into an old day as that day is dropped is in the lake
   t.match(await sourceRows(pipeline, brand, 'select count(*) as n from events'), [{ n: 1 }])
   await retain(pipeline)
   t.equal(await batches(), 0)
+})
+
+t.test('of a Postgres whose transactions count anew no batch passes for exported', async (t) => {
+  const pipeline = await lake(t)
+  const { sql } = pipeline.postgres
+  const brand = await newBrand(pipeline)
+  const old = sql.unsafe(`${TODAY} - 10`)
+  await sql`call event_log_days(${old}, ${old})`
+  await logBatch(sql, [{ brand_id: brand.id, anonymous_id: 'v' }])
+  await sql`update event_log set received_at = (${old})::timestamp at time zone 'UTC'`
+  await sql`
+    insert into event_log_day (day, in_lake_since)
+    select day, day from generate_series(${sql.unsafe(TODAY)} - 60, ${sql.unsafe(TODAY)} - 8, interval '1 day') as day`
+  await sql`
+    update lake_state
+    set exported_below = (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000)::text::xid8`
+  const refused = { code: 'unavailable', message: /^The lake has what came before transaction \d+, and/ }
+  await t.rejects(snapshotAll(pipeline, { waitMs: 0 }), refused)
+  await t.rejects(retain(pipeline), refused)
+  await t.rejects(backup(pipeline, join(t.testdir(), 'backup')), refused)
+  t.equal((await sql`select from event_log`).count, 1)
 })

@@ -1,7 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { mock } from 'node:test'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { METRICS } from '../src/campaign/metric.ts'
+import { CHECKOUT } from '../src/config.ts'
 import { loadModels, loadReadable, type Model } from '../src/model/graph.ts'
+import { checkPublished } from '../src/model/published.ts'
 import { HEADER, loadFiles } from './fixtures/model-files.ts'
 
 const names = (list: readonly Model[]) => list.map(({ name }) => name)
@@ -142,11 +147,45 @@ t.test('a model of sales that reads a broken one is left out for that alone', as
   t.match(leftOut.get('a')?.message, /a\.sql: it reads "b", which is broken/)
 })
 
+t.test('a model may end with a semicolon, which is no part of its SQL', async (t) => {
+  const shipped = await loadModels()
+  const ended = await loadFiles(
+    t,
+    Object.fromEntries(
+      shipped.map(({ file }) => [
+        relative('models', file),
+        `${readFileSync(join(CHECKOUT, file), 'utf8')} ;;\n`,
+      ]),
+    ),
+  )
+  t.strictSame(
+    ended.map(({ name, sql }) => [name, sql]),
+    shipped.map(({ name, sql }) => [name, sql]),
+  )
+})
+
 t.test('hidden files, as editors leave them, are no models', async (t) => {
   const loaded = await loadModels(
     t.testdir({ 'a.sql': `${HEADER}select 1 as customer`, '.#a.sql': 'me@here' }),
   )
   t.same(names(loaded), ['a'])
+})
+
+t.test('campaign results without what statistics read of them are named by their file', async (t) => {
+  const models = await loadModels()
+  const file = 'models/staging/stg_campaign_results.sql'
+  const sums = Object.values(METRICS).flatMap((metric) =>
+    'per' in metric ? [metric.sum, metric.per] : metric.sum,
+  )
+  for (const column of new Set(['campaign_id', 'happened_at', ...sums])) {
+    const without = models.map((model) =>
+      model.file === file ? { ...model, columns: model.columns.filter(([name]) => name !== column) } : model,
+    )
+    t.throws(() => checkPublished(without), { message: `${file}: column "${column}" is missing` }, column)
+  }
+  t.throws(() => checkPublished(models.filter((model) => model.file !== file)), {
+    message: `${file}: is missing, and operations read it`,
+  })
 })
 
 const refused: [fact: string, files: Record<string, string>, message: RegExp][] = [
@@ -224,6 +263,15 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
       'customers.sql': `-- what: w\n-- grain: customer\n-- refresh: r\n-- by: customer\n-- seen: seen_at\nselect 1 as customer, timestamp '2026-01-01' as seen_at`,
     },
     /a\.sql: is of sales, but reads customers\.seen_at, which visits move/,
+  ],
+  [
+    'rows of a customer that follow from the instant',
+    {
+      'a.sql':
+        "-- what: w\n-- grain: customer\n-- refresh: r\n-- by: customer\nselect customer, date_diff('day', created_at, as_of) as age from stg_c, params",
+      'staging/stg_c.sql': 'select subject as customer, created_at from customers_source',
+    },
+    /a\.sql: is by customer, but reads params\.as_of, which moves for everyone: leave "by" out$/,
   ],
   [
     'sales that follow from an unknown relation',
@@ -315,6 +363,11 @@ const refused: [fact: string, files: Record<string, string>, message: RegExp][] 
     'two statements',
     { 'a.sql': 'select 1 as x; select 2 as x' },
     /a\.sql: a model is one SELECT, this has 2 statements/,
+  ],
+  [
+    'a comment behind a semicolon',
+    { 'a.sql': "select ';' as x; -- all; of them" },
+    /a\.sql: a model ends with its SELECT: leave out the ";" and what stands behind it$/,
   ],
   [
     'a * in the last select',

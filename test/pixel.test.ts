@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { mock } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { gzipSync, zstdDecompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { createLimits } from '../src/access/limits.ts'
@@ -115,6 +117,41 @@ t.test('what is cut off a long text is no half of a character, which the host re
 })
 
 const MANUAL = { auto: 'off' }
+
+const NOON = Date.parse('2026-11-30T12:00:00Z')
+/** Lets time pass that `mock` keeps, and what waits for it happen. */
+const pass = async (ms: number) => {
+  mock.timers.tick(ms)
+  await setImmediate()
+}
+
+t.test('a page that tracks without a pause', async (t) => {
+  /** Opens a browser and tracks so many events, one each so many milliseconds. */
+  const stream = async (t: Test, count: number, everyMs: number) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: NOON })
+    t.teardown(() => mock.timers.reset())
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, MANUAL)
+    for (let n = 0; n < count; n++) {
+      page.recoup('track', 'view', { n })
+      await pass(everyMs)
+    }
+    return browser
+  }
+
+  t.test('sends on the way', async (t) => {
+    const browser = await stream(t, 40, 50)
+    t.ok((await browser.sent(0)).length > 0)
+  })
+  t.test('loses nothing', async (t) => {
+    const browser = await stream(t, 140, 20)
+    await pass(400)
+    t.strictSame(
+      (await browser.sent(0)).map(({ properties }) => properties.n),
+      Array.from({ length: 140 }, (_, n) => n),
+    )
+  })
+})
 
 t.test('somebody else at the same browser', async (t) => {
   /** Of each event in turn, who it is of: the first visitor is 0, the next 1. */
@@ -258,6 +295,23 @@ t.test('before a choice', async (t) => {
     page.recoup('page')
     t.same([cookies.size, Object.keys(storage)], [0, []])
   })
+  t.test('nothing is held for longer than a day', async (t) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: NOON })
+    t.teardown(() => mock.timers.reset())
+    const browser = shopBrowser()
+    const page = browser.open(landing, { ...MANUAL, consent: 'pending' })
+    for (const [n, hours] of [0, 2, 24].entries()) {
+      await pass(hours * 3_600_000)
+      page.recoup('track', 'view', { n })
+    }
+    page.recoup('consent', 'granted')
+    await pass(1_000)
+    const views = (await browser.sent(0)).filter(({ eventType }) => eventType === 'view')
+    t.strictSame(
+      views.map(({ properties }) => properties.n),
+      [1, 2],
+    )
+  })
   t.test('nothing of before a denial counts after it', async (t) => {
     const browser = shopBrowser()
     const page = browser.open(landing, { consent: 'pending' })
@@ -267,6 +321,78 @@ t.test('before a choice', async (t) => {
     page.recoup('page')
     const [view] = viewsOf(await browser.sent(3))
     t.match(view?.properties, { utm_source: undefined, landing_page: `${SHOP}/products/linen` })
+  })
+})
+
+t.test('where the browser’s storage takes nothing', async (t) => {
+  const typesOf = (events: Sent[]) => events.map(({ eventType }) => eventType)
+
+  t.test('a denial counts on the next page', async (t) => {
+    const browser = shopBrowser()
+    browser.refuse()
+    browser.open(SHOP, MANUAL).recoup('consent', 'denied')
+    const next = browser.open(SHOP, MANUAL)
+    next.recoup('track', 'view')
+    next.recoup('consent', 'granted')
+    t.strictSame(typesOf(await browser.sent(2)), ['modifyConsent', 'modifyConsent'])
+  })
+  t.test('a denial counts more than the choice that it took before', async (t) => {
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, MANUAL)
+    page.recoup('consent', 'granted')
+    await browser.sent(1)
+    browser.refuse()
+    page.recoup('consent', 'denied')
+    const next = browser.open(SHOP, MANUAL)
+    next.recoup('track', 'view')
+    next.recoup('consent', 'granted')
+    t.strictSame(typesOf(await browser.sent(3)), ['modifyConsent', 'modifyConsent', 'modifyConsent'])
+  })
+  t.test('somebody else is one on the next page', async (t) => {
+    const browser = shopBrowser()
+    browser.refuse()
+    browser.open(SHOP, MANUAL).recoup('identify', { email: 'ann@example.com' })
+    browser.open(SHOP, MANUAL).recoup('identify', { email: 'bob@example.com' })
+    const [ann, bob] = await browser.sent(2)
+    t.not(ann?.anonymousId, bob?.anonymousId)
+  })
+  t.test('nothing of the first is left after a reset', async (t) => {
+    const browser = shopBrowser()
+    browser.refuse()
+    const page = browser.open(SHOP, MANUAL)
+    page.recoup('identify', { email: 'ann@example.com' })
+    t.strictSame([...browser.cookies.keys()].toSorted(), ['recoup_id', 'recoup_named'])
+    page.recoup('reset')
+    t.equal(browser.cookies.size, 0)
+  })
+})
+
+t.test('a page that the browser loads ahead', async (t) => {
+  const ahead = (t: Test) => {
+    mock.timers.enable({ apis: ['setTimeout', 'Date'], now: NOON })
+    t.teardown(() => mock.timers.reset())
+    const browser = shopBrowser()
+    const page = browser.open(SHOP, {}, '', true)
+    return { browser, page }
+  }
+
+  t.test('tells nothing until the visitor comes to it', async (t) => {
+    const { browser, page } = ahead(t)
+    page.recoup('track', 'view')
+    await pass(1_000)
+    t.strictSame([await browser.sent(0), browser.cookies.size, Object.keys(browser.storage)], [[], 0, []])
+  })
+  t.test('tells what it was told then, in the order of any page', async (t) => {
+    const { browser, page } = ahead(t)
+    page.recoup('track', 'view')
+    page.recoup('consent', 'granted')
+    page.enter()
+    page.recoup('track', 'last')
+    await pass(1_000)
+    t.strictSame(
+      (await browser.sent(0)).map(({ eventType }) => eventType),
+      ['modifyConsent', 'page_viewed', 'view', 'last'],
+    )
   })
 })
 

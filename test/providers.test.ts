@@ -443,6 +443,21 @@ t.test('event definitions', async (t) => {
     t.same(renamedIn(list, 'a', 'b').value, ['b'])
   })
 
+  await t.test('a brand has 200, of all its providers', async (t) => {
+    const { brand, call, provider } = await shop(t, db)
+    const [one, other] = [await provider(), await provider()]
+    await db.postgres.sql`
+      insert into event_definition (brand_id, id, provider_id, type, name, payload_schema, identifier_mappings)
+      select ${brand.id}, gen_random_uuid(), ${one}, 'type_' || n, 'A type', '{}', '{}' from generate_series(1, 199) as n`
+    const make = (type: string) => call(`POST /v1/providers/${other}/event-definitions`, stamp({ type }))
+    t.equal((await make('last')).status, 200)
+    t.hasStrict(await make('one_more'), { status: 409, body: { error: { code: 'limit_reached' } } })
+    t.hasStrict(await call('POST /v1/providers', { name: 'Templated', source_template_key: 'generic' }), {
+      status: 409,
+      body: { error: { code: 'limit_reached' } },
+    })
+  })
+
   await t.test('one of another provider is none', async (t) => {
     const [one] = (await call(`GET ${path}`)).body.data
     const other = await provider()

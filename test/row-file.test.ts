@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openRowFile } from '../src/lake/row-file.ts'
+import { lookedUpTables } from '../src/lake/serving.ts'
 import { writeRows } from '../src/lake/write-rows.ts'
+import { KINDS, READ } from '../src/model/published-columns.ts'
 import { openDuck } from '../src/store/duckdb.ts'
 import { randomSource } from './fixtures/random.ts'
 
@@ -107,3 +109,40 @@ t.test('a type that JSON does not hold exactly is refused', async (t) => {
     message: 'main.dated.day: a DATE cannot be looked up',
   })
 })
+
+/** Types that models may give columns, each with a value. */
+const VALUES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['', 'U'].flatMap((sign) =>
+      ['TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'HUGEINT'].map((type) => [`${sign}${type}`, '7']),
+    ),
+  ),
+  FLOAT: '0.1',
+  DOUBLE: '0.1',
+  BOOLEAN: 'true',
+  VARCHAR: "'x'",
+  'VARCHAR[]': "['x']",
+  JSON: `'{"a":1}'`,
+  'DECIMAL(18,2)': '1.10',
+  'DECIMAL(38,2)': '1.10',
+  TIMESTAMP: "'2026-01-02 03:04:05.678'",
+}
+/** Of orders nothing but their number is looked up. */
+const lookedUpKinds = new Set(
+  lookedUpTables.filter((table) => table !== 'orders').flatMap((table) => Object.values(READ[table] ?? {})),
+)
+
+for (const kind of lookedUpKinds)
+  t.test(`every type that refreshes take for ${KINDS[kind].what} is looked up`, async (t) => {
+    const types = Object.keys(VALUES).filter((type) => KINDS[kind].type.test(type))
+    t.ok(types.length > 0)
+    for (const type of types) {
+      const path = join(folder, 'typed.rows')
+      const typed = { name: 'main.typed', select: `select 1 as customer, ${VALUES[type]}::${type} as value` }
+      const addIndex = await writeRows(duck, path, [typed], null)
+      await addIndex()
+      const file = await openRowFile(path)
+      t.strictSame((await file.rows(1))('main.typed'), await duck.rows(typed.select), type)
+      await file.close()
+    }
+  })

@@ -5,13 +5,14 @@ import t from 'tap'
 import { serviceSeal } from '../src/access/service-seal.ts'
 import { readConfig } from '../src/config.ts'
 import { database } from './fixtures/database.ts'
+import { freePort } from './fixtures/free-port.ts'
 import { recoup } from './fixtures/recoup.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'recoup-secret-key-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 const [before, after] = [await database(t), await database(t)]
 const old = { DATABASE_URL: before.url, DATA_DIR: join(folder, 'old') }
-const env = { DATABASE_URL: after.url, DATA_DIR: join(folder, 'new'), PORT: '0' }
+const env = { DATABASE_URL: after.url, DATA_DIR: join(folder, 'new'), PORT: `${await freePort()}` }
 const key = join(env.DATA_DIR, 'secret-key')
 const backup = join(folder, 'backup')
 const missing = `There is no ${key}, the key that the secrets of this database are sealed with. Copy DATA_DIR/secret-key`

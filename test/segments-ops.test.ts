@@ -92,6 +92,7 @@ await logBatch(
   Array.from({ length: CUSTOMERS }, (_, index) => ({
     brand_id: brand.id,
     store_customer_id: `${index}`,
+    ...(index ? {} : { profile_id: 'crm-0' }),
     ...(index % 3 ? { email: `c${index}@example.com` } : {}),
     ...(index % 2 ? { event_type: 'product_viewed', occurred_at: viewedAt } : {}),
   })),
@@ -190,6 +191,25 @@ t.test('after a refresh', async (t) => {
       33,
       'some have no email',
     )
+  })
+
+  await t.test('a customer is asked for by the id of its sender as by the public one', async (t) => {
+    const call = client(t, key)
+    const asked = (id: string) =>
+      Promise.all([
+        call(`GET /v1/segments/${everyone.id}/history?customer_id=${id}`),
+        call(`GET /v1/segments/${everyone.id}/explain?customer_id=${id}`),
+      ])
+    const [{ id = '' } = {}] = await sql<{ id: string }[]>`
+      select id from customer where brand_id = ${brand.id} and store_customer_id = '0'`
+    const [history, explained] = await asked(id)
+    const [own, ownExplained] = await asked('crm-0')
+    t.hasStrict(history.body.data, [{ customer_id: id, action: 'entered' }])
+    t.strictSame(own, history)
+    const { explained_at: _, ...said } = explained.body
+    const { explained_at: __, ...ownSaid } = ownExplained.body
+    t.equal(said.customer_id, id)
+    t.strictSame(ownSaid, said)
   })
 
   await t.test('a walk stays in the generation that it began in', async (t) => {

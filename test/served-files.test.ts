@@ -4,6 +4,7 @@ import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import { eraseDue } from '../src/connect/erase/due.ts'
 import { requestErasure } from '../src/identity/erasure-request.ts'
+import { backup } from '../src/lake/backup.ts'
 import { listedFiles } from '../src/lake/lost.ts'
 import { Outrun } from '../src/lake/manifest.ts'
 import { openServed, type Served, type ServedOptions } from '../src/lake/served.ts'
@@ -240,6 +241,24 @@ for (const [what, lose] of [
     await refreshBrand(pipeline, brand.id).catch(again)
     t.equal(await count(await reader(served(t), brand)), 1)
   })
+
+t.test('a backup that finds a published file rotten names the refresh after which it is whole', async (t) => {
+  const own = await lake(t)
+  const brand = await newBrand(own)
+  await refreshBrand(own, brand.id)
+  const [rows] = (await listedFiles(own, brand.id)).filter(({ path }) => path.endsWith('.rows'))
+  const path = join(own.lakeDir, rows?.path ?? '')
+  const bytes = readFileSync(path)
+  bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1)
+  writeFileSync(path, bytes)
+  const folder = join(t.testdir(), 'backup')
+  await t.rejects(backup(own, folder), {
+    code: 'conflict',
+    message: `${path} is damaged: its SHA-256 differs. recoup refresh --brand ${brand.id} makes it anew: run that, then back up again.`,
+  })
+  await refreshBrand(own, brand.id)
+  t.match(await backup(own, folder), { files: [{}] })
+})
 
 t.test('files that were lost while the lake was not there are looked for again a minute later', async (t) => {
   const brand = await publishedBrand(1)

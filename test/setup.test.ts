@@ -7,12 +7,15 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
+import { openApp } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
 import { takeLock } from '../src/store/embedded/lock.ts'
 import { findPostmaster } from '../src/store/embedded/postmaster.ts'
 import { SERVER_LOCK } from '../src/store/embedded/server.ts'
 import { type Embedded, removeEmbedded, startEmbedded } from '../src/store/embedded.ts'
 import { migrate, refusalOf, schemaOf, withSslMode } from '../src/store/migrate.ts'
 import { cluster, clusterFolder, emptyFolder, startIn } from './fixtures/cluster.ts'
+import { database } from './fixtures/database.ts'
 import { eventually } from './fixtures/eventually.ts'
 import { databaseUrl, quiet, SMALL } from './fixtures/shared.ts'
 
@@ -204,6 +207,19 @@ t.test('migrations', async (t) => {
     t.same(await migrate(own.url), { applied: [], unknown: [] })
   })
 
+  t.test('are applied with a password of the environment', async (t) => {
+    const own = await cluster(t)
+    const url = new URL(own.url)
+    const before = process.env.PGPASSWORD
+    process.env.PGPASSWORD = decodeURIComponent(url.password)
+    t.teardown(() => {
+      delete process.env.PGPASSWORD
+      if (before !== undefined) process.env.PGPASSWORD = before
+    })
+    url.password = ''
+    t.ok((await migrate(url.href)).applied.length > 0)
+  })
+
   t.test('are applied once however long they take', async (t) => {
     const own = await cluster(t)
     const { setTimeout: later } = globalThis
@@ -232,6 +248,22 @@ t.test('migrations', async (t) => {
     await sql`insert into schema_migrations (version) values (${last?.version}), ('99991231')`
     await t.rejects(migrate(own.url), { code: 'conflict', message: /newer version: 99991231/ })
     t.same(await migrate(own.url, { newerToo: true }), { applied: [], unknown: ['99991231'] })
+  })
+
+  t.test('who applies none waits for nobody who does, and who may apply some says whom', async (t) => {
+    const own = await database(t)
+    const holder = await own.postgres.sql.reserve()
+    t.teardown(() => holder.release())
+    const [lock] = await holder`select pg_advisory_lock(${0x7265636f7570}), pg_backend_pid() as pid`
+    const said = t.capture(process.stderr, 'write')
+    t.same(await migrate(own.url, { onlyNew: true }), { applied: [], unknown: [] })
+    const waiting = migrate(own.url)
+    const told = await eventually(async () =>
+      said().find(({ args }) => String(args[0]).includes('"migration_awaited"')),
+    )
+    t.match(JSON.parse(String(told.args[0])), { level: 'warn', postgres_pid: lock?.pid })
+    await holder`select pg_advisory_unlock(${0x7265636f7570})`
+    t.same(await waiting, { applied: [], unknown: [] })
   })
 
   t.test('make an index anew that a run was killed over', async (t) => {
@@ -339,3 +371,12 @@ async function query(url: string, text: string): Promise<unknown[]> {
     await sql.end()
   }
 }
+
+t.test('a data folder is not removed under a service whose Postgres is elsewhere', async (t) => {
+  const { url } = await database(t)
+  const dataDir = t.testdir()
+  const app = await openApp(readConfig({ DATABASE_URL: url, DATA_DIR: dataDir }))
+  t.equal(await removeEmbedded(dataDir), false)
+  await app.close()
+  t.equal(await removeEmbedded(dataDir), true)
+})

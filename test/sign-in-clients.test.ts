@@ -9,9 +9,10 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import { decodeJwt, SignJWT } from 'jose'
 import t from 'tap'
 import { brand as makeBrand } from './fixtures/brand.ts'
+import { noOpenssl } from './fixtures/certificate.ts'
 import { chromium, noChromium } from './fixtures/chromium.ts'
 import { database } from './fixtures/database.ts'
-import { metadataHost, noOpenssl } from './fixtures/metadata-host.ts'
+import { metadataHost } from './fixtures/metadata-host.ts'
 import { type Client, PASSWORD, signInServer } from './fixtures/sign-in-server.ts'
 
 /** Real MCP clients, which find out by themselves where and how to sign in; only the user is played by the test. */

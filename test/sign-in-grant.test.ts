@@ -56,6 +56,13 @@ t.test('consent', async (t) => {
     t.match(page.text, /<title>Connect knaB of all · Recoup<\/title>/)
     t.match(page.text, /<h1>Connect <bdi>knaB of all<\/bdi>\?<\/h1>/)
   })
+  t.test('leads to an app at an IPv6 address of the device, which no policy can name', async (t) => {
+    const local = await server.register({ redirect_uris: ['http://[::1]:9999/callback'] })
+    const visitor = server.browser()
+    const login = await visitor.open(server.authorizeUrl(local))
+    const page = await visitor.submit(login, '/login', { email: 'both@a.co', password: PASSWORD })
+    t.match(page.headers.get('content-security-policy'), /form-action 'self' http:(;|$)/)
+  })
   t.test('lets a user of several brands choose one, which the token is then for', async (t) => {
     for (const one of [brand, other]) {
       const { access_token: token } = await server.tokens(client, 'both@a.co', {}, one.id)

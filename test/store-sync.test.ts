@@ -22,13 +22,14 @@ import { emptyFolder } from './fixtures/cluster.ts'
 import { database } from './fixtures/database.ts'
 import { type RandomSource, randomSource } from './fixtures/random.ts'
 import { recoup } from './fixtures/recoup.ts'
-import { connectedBrand, eventsOf, SEAL, storeServer } from './fixtures/store.ts'
+import { connect, connectedBrand, eventsOf, SEAL, storeServer } from './fixtures/store.ts'
 import { storeState } from './fixtures/store-state.ts'
 
 t.capture(process.stderr, 'write')
 const db = await database(t)
 const { send } = await storeServer(t, db)
 const DAY_MS = 86_400_000
+const ENTITIES = ['customers', 'products', 'orders', 'subscriptions'] as const
 const STARTED = new Date(Date.now() - 20 * DAY_MS)
 
 /** Time that passes only where somebody waits. */
@@ -64,20 +65,29 @@ async function shop(
   steps: number,
   more: Pick<FakeStoreOptions, 'points' | 'counted'> = {},
 ): Promise<Shop> {
+  const life = lifeOf(random, steps)
+  const time = clock()
+  const brand = await connectedBrand(db, { connectedAt: life.now })
+  const store = await storeOf(t, life, brand, { now: time.now, ...more })
+  return { brand, life, store, time, options: await optionsOf(brand, store, time) }
+}
+
+function lifeOf(random: RandomSource, steps: number): ShopLife {
   const life = new ShopLife(new ShopState(), random, STARTED)
   life.open({ products: 6, customers: 12 })
   for (let step = 0; step < steps; step++) life.step()
-  const time = clock()
-  const brand = await connectedBrand(db, { connectedAt: life.now })
-  const store = await startFakeStore({
-    state: life.state,
-    shopDomain: brand.shop_domain,
-    accessToken: 'shpat_test',
-    now: time.now,
-    ...more,
-  })
+  return life
+}
+
+async function storeOf(
+  t: Test,
+  { state }: ShopLife,
+  { shop_domain: shopDomain }: Brand,
+  more: Pick<FakeStoreOptions, 'now' | 'points' | 'counted'>,
+): Promise<FakeStore> {
+  const store = await startFakeStore({ state, shopDomain, accessToken: 'shpat_test', ...more })
   t.teardown(() => store.close())
-  return { brand, life, store, time, options: await optionsOf(brand, store, time) }
+  return store
 }
 
 t.test('a back-fill reads what webhooks would have told, and makes no events of it', async (t) => {
@@ -85,10 +95,7 @@ t.test('a back-fill reads what webhooks would have told, and makes no events of 
   const walked = await backfill(options)
   t.same(
     walked.map(({ entity, read }) => [entity, read]),
-    (['customers', 'products', 'orders', 'subscriptions'] as const).map((name) => [
-      name,
-      life.state[name].length,
-    ]),
+    ENTITIES.map((name) => [name, life.state[name].length]),
   )
   t.same(await eventsOf(db, brand), [])
 
@@ -102,6 +109,34 @@ t.test('a back-fill reads what webhooks would have told, and makes no events of 
     [0, 0, 0, 0],
     'another time it reads nothing',
   )
+})
+
+t.test('the history of another shop that a brand moves to is read, and is no news', async (t) => {
+  const random = randomSource(t)
+  const { brand, options, time } = await shop(t, random, 0)
+  await backfill(options)
+  await reconcile(options)
+  const moved = { ...brand, shop_domain: `new-${brand.shop_domain}` }
+  await db.postgres.sql`update brand set shop_domain = ${moved.shop_domain} where id = ${brand.id}`
+  const life = lifeOf(random, 40)
+  await connect(db, moved, { connectedAt: life.now, currency: 'EUR' })
+  const store = await storeOf(t, life, moved, { now: time.now })
+  const its = await optionsOf(moved, store, time)
+  t.strictSame(
+    (await backfill(its)).map(({ entity, read }) => [entity, read]),
+    ENTITIES.map((name) => [name, life.state[name].length]),
+  )
+  await reconcile(its)
+  t.same(await eventsOf(db, brand), [])
+  t.equal(its.connection.currency, 'EUR')
+})
+
+t.test('without its currency another shop has that of the brand', async (t) => {
+  const brand = await connectedBrand(db, { connectedAt: STARTED, currency: 'EUR' })
+  const moved = { ...brand, shop_domain: `new-${brand.shop_domain}` }
+  await db.postgres.sql`update brand set shop_domain = ${moved.shop_domain} where id = ${brand.id}`
+  await connect(db, moved, { connectedAt: STARTED })
+  t.equal((await connectionOf(db.postgres.forBrand(brand.id), SEAL))?.currency, 'USD')
 })
 
 const orders = async ({ id }: Brand) => [
@@ -392,11 +427,33 @@ t.test('a back-fill that is not finished goes on, also when it is to be read aga
 })
 
 /** The store, but for queries that it refuses. */
-const refusing = (api: AdminApi, refuses: (text: string, after: unknown) => boolean): AdminApi => ({
+const refusing = (
+  api: AdminApi,
+  refuses: (text: string, after: unknown) => boolean,
+  code: 'upstream_error' | 'forbidden' = 'upstream_error',
+): AdminApi => ({
   query: async (text, variables = {}) => {
-    if (refuses(text, variables.after)) throw fail('upstream_error', 'The store refuses the query')
+    if (refuses(text, variables.after)) throw fail(code, 'The store refuses the query')
     return await api.query(text, variables)
   },
+})
+
+t.test('a kind that the store gives no more keeps no other from being read again', async (t) => {
+  const { life, options } = await shopOfOrders(t, 60)
+  await stopInOrders(t, options)
+  const api = refusing(options.api, (text) => text.includes('query orders'), 'forbidden')
+  await backfill({ ...options, api })
+  t.strictSame(await backfill({ ...options, api, again: true }), [
+    { entity: 'customers', read: life.state.customers.length },
+    { entity: 'products', read: life.state.products.length },
+    { entity: 'orders', read: 0, skipped: 'The store refuses the query' },
+    { entity: 'subscriptions', read: 0 },
+  ])
+  t.same(
+    (await backfill(options)).map(({ read }) => read),
+    [0, 0, 60, 0],
+    'it is read from its beginning once the store gives it',
+  )
 })
 
 t.test('a page that the store never gives keeps only the rest of its kind back', async (t) => {

@@ -361,6 +361,40 @@ t.test('a channel of another contact is refused, with nothing stored', async (t)
   ])
 })
 
+t.test('channels of two contacts of one person name that person, and of two people nobody', async (t) => {
+  const one = await source()
+  const assigned = await assignSubjects(
+    sql,
+    one.brand.id,
+    [
+      { seenAt: new Date(), storeCustomerId: '1', email: 'ada@example.com' },
+      { seenAt: new Date(), storeCustomerId: '2', phone: '+12025550101' },
+    ],
+    pipeline,
+  )
+  await send(one, { data: data({ id: 'a' }) })
+  await send(one, { data: data({ id: 'b', email: undefined, member: { phone: '(202) 555-0101' } }) })
+  const contacts = async () => [
+    ...(await sql`select * from contact where brand_id = ${one.brand.id} order by id`),
+  ]
+  const before = await contacts()
+  t.same(
+    before.map(({ subject }) => subject),
+    assigned,
+  )
+  const both = { eventId: 'c', data: data({ id: 'c', member: { phone: '+1 202-555-0101' } }) }
+  t.match(await send(one, both), refusal(422, 'contact_channel_conflict', /phone/))
+  await sql`
+    insert into subject_redirect (brand_id, subject, customer)
+    values (${one.brand.id}, ${assigned[1] ?? 0}, ${assigned[0] ?? 0})`
+  t.match(await send(one, both), ACCEPTED)
+  t.strictSame(await contacts(), before)
+  const records = await sql`
+    select email from custom_event join contact on contact.id = contact_id
+    where custom_event.brand_id = ${one.brand.id} and external_id = 'c'`
+  t.strictSame([...records], [{ email: 'ada@example.com' }])
+})
+
 t.test('a hostile body is refused for what it is', async (t) => {
   const one = await source(undefined, [{ ...POINTS, payload_schema: {} }])
   for (const { what, fields, taken } of HOSTILE.filter(({ fields }) =>

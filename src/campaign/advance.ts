@@ -15,6 +15,8 @@ export interface DueRun {
   /** The branch that was chosen. */
   branch: string | null
   step: Step
+  /** Of one that is about to answer: how it had ended before; null: not yet. */
+  former_outcome: Outcome | null
   triggered_at: Date
   /** When its customer bought since; null: not yet. */
   bought_at: Date | null
@@ -194,14 +196,22 @@ function wait(run: DueRun, { definition, now }: Circumstances): Progress {
   return ending('completed')
 }
 
-/** Who wrote is answered once by the campaign's own reply, and by the agent as often as they write. */
+/**
+ * Who wrote is answered once by the campaign's own reply, and by the agent as often as they write. Of a run that had ended
+ * a purchase stays one, and what keeps it from answering changes nothing.
+ */
 function reply(run: DueRun, { definition, recipient, isActive, replying, draft }: Circumstances): Progress {
-  if (run.contact_id === null || recipient === null) return ending('contact_erased')
-  if (!isActive) return ending('campaign_off')
+  const { former_outcome: former } = run
+  const stopped = (why: ReasonCode) => {
+    const end = ending(why)
+    return former === null ? end : { ...end, next: { outcome: former } }
+  }
+  if (run.contact_id === null || recipient === null) return stopped('contact_erased')
+  if (!isActive) return stopped('campaign_off')
   const reason = draft === null ? 'campaign_replied' : 'agent_replied'
-  const next = { outcome: REASONS[reason].outcome }
+  const next = { outcome: former === 'converted' ? former : REASONS[reason].outcome }
   const { channel = 'sms', answers = null, has_campaign_reply: isRepeat = false } = replying ?? {}
-  if (hasOptedOut(recipient, channel)) return ending('opted_out')
+  if (hasOptedOut(recipient, channel)) return stopped('opted_out')
   if (answers === null || (draft === null && isRepeat))
     return progress([{ step: 'reply', state: 'skipped', reason }], next)
   const branch = definition.split.branches.find(({ name }) => name === run.branch)

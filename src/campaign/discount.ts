@@ -32,7 +32,11 @@ export const MOST_DAYS = 365
 
 /** Fails with not_found, also for one that was removed. */
 export const discountById = (db: Pick<Statements, 'one'>, id: string): Promise<Discount> =>
-  db.one<Discount>('discount_by_id', [id])
+  db.one<Discount>('discount_by_id', [id, false])
+
+/** As a version of a campaign offers it: who was started with that gets it also when it was removed since. */
+export const offeredDiscount = (db: Pick<Statements, 'one'>, id: string): Promise<Discount> =>
+  db.one<Discount>('discount_by_id', [id, true])
 
 /** Whether campaigns can offer it: until the transaction ends it is not removed then. */
 export const keepsDiscount = async (tx: Pick<Statements, 'many'>, id: string): Promise<boolean> =>

@@ -4,7 +4,7 @@ import type { Db, Reader } from '../op.ts'
 import { type Conversing, draftAnswer } from './agent.ts'
 import type { ChatEndpoint } from './chat.ts'
 import { availableTo } from './definition.ts'
-import { discountById } from './discount.ts'
+import { offeredDiscount } from './discount.ts'
 import { type CodeOptions, type CodeStore, discountCode } from './discount-code.ts'
 import { customersThatHold } from './filter.ts'
 import { type HeldRun, repliesOf, versionsOf } from './held-run.ts'
@@ -136,7 +136,7 @@ async function codesOf(
     const { discount_id } = versionOf(run).definition
     if (discount_id === null || run.contact_id === null) return
     try {
-      const discount = await discountById(db, discount_id)
+      const discount = await offeredDiscount(db, discount_id)
       const { code } = await discountCode(db, discount, run.contact_id, options)
       codes.set(run.id, { discount, code })
     } catch (error) {

@@ -1,6 +1,6 @@
 import type { Statements } from '../op.ts'
 import type { ActionType } from './message-rule.ts'
-import type { Outcome, Step } from './reason.ts'
+import type { Step } from './reason.ts'
 
 /** A run that a transaction has locked. */
 export interface LockedRun {
@@ -12,8 +12,9 @@ export interface LockedRun {
 }
 
 export interface ConversationRun extends LockedRun {
-  outcome: Outcome | null
   action_type: ActionType
+  /** Something was sent to its contact. */
+  has_said: boolean
 }
 
 /** The run of a conversation; undefined when a contact began it. */

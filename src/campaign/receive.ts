@@ -103,10 +103,9 @@ function keyOf({ channel, gatewayId, from, text }: Incoming): string {
 /** Of messages that a version took which went by the gateway's id alone. */
 const keyOfBefore = ({ channel, gatewayId }: Incoming) => `${channel}:${gatewayId}`
 
-/** Who writes while the run waits is answered; the agent goes on for as long as they write. */
-function isAnswered({ state, step, outcome, action_type }: ConversationRun): boolean {
-  if (state === 'waiting') return step === 'wait'
-  return action_type === 'agent' && (outcome === 'replied' || outcome === 'completed')
+/** Who writes while the run waits is answered; the agent goes on for as long as they write, however the run ended. */
+function isAnswered({ state, step, action_type, has_said }: ConversationRun): boolean {
+  return state === 'waiting' ? step === 'wait' : action_type === 'agent' && has_said
 }
 
 async function senderOf(tx: Statements, { channel, from }: Incoming): Promise<Sender> {

@@ -11,17 +11,17 @@ export interface Worked {
   worked: number
 }
 
-/** Starts what waits for events and works on what is due, until there is nothing more; events wait for one look of runs at most. */
+/** Starts what waits for events and works on what is due, by turns, until there is nothing more: neither waits for all of the other. */
 export async function workCampaigns(parts: RunnerParts, now: () => Date): Promise<Worked> {
   const done = { started: 0, worked: 0 }
   const { postgres, signal } = parts
   while (!signal?.aborted) {
-    const started = await startByEvents(postgres, now(), signal)
+    const { taken, made } = await startByEvents(postgres, now(), signal)
     const worked = (await isRunDue(parts, now())) ? await workDueRuns(parts, now()) : 0
-    done.started += started
+    done.started += made
     done.worked += worked
     // What is due besides is in the hands of another worker.
-    if (started + worked === 0) break
+    if (taken + worked === 0) break
   }
   return done
 }

@@ -15,39 +15,46 @@ import { startRuns } from './starter.ts'
 
 /** Events of one transaction. */
 const MOST = 500
+/** Transactions of one brand, before others and runs have their turn. */
+const TRANSACTIONS = 10
 const BRANDS = 100
 /** One that could not be worked on waits so long. */
 const RETRY_MS = 60_000
 
 /**
- * Starts the campaigns that wait for the events that came into the lake, brand after brand. An event that fails is
- * tried again later and holds up no other. Resolves with how many runs were made.
+ * Starts the campaigns that wait for the events that came into the lake, brand after brand, of each at most so many. An
+ * event that fails is tried again later and holds up no other. Resolves with how many events there were, and how many
+ * runs were made.
  */
-export async function startByEvents(postgres: Postgres, now: Date, signal?: AbortSignal): Promise<number> {
+export async function startByEvents(postgres: Postgres, now: Date, signal?: AbortSignal): Promise<Started> {
   const brands = await postgres.pipeline.many<{ brand_id: string }>('trigger_brands_due', [now, BRANDS])
-  let made = 0
+  const started = { taken: 0, made: 0 }
   for (const { brand_id: brandId } of brands)
-    for (let taken = MOST; taken === MOST && !signal?.aborted; ) {
-      const done = await startSome(postgres, brandId, now, MOST).catch((error: unknown) => {
+    for (let n = 0; n < TRANSACTIONS && !signal?.aborted; n += 1) {
+      const some = await startSome(postgres, brandId, now, MOST).catch((error: unknown) => {
         log('error', 'triggers_failed', { brand_id: brandId, ...errorFields(error) })
         return null
       })
-      if (done === null) {
-        made += await startEach(postgres, brandId, now)
-        break
-      }
-      made += done.made
-      taken = done.taken
+      const { taken, made } = some ?? (await startEach(postgres, brandId, now))
+      started.taken += taken
+      started.made += made
+      if (some === null || taken < MOST) break
     }
-  return made
+  return started
+}
+
+interface Started {
+  taken: number
+  made: number
 }
 
 /** The same, one by one: those that fail wait. */
-async function startEach(postgres: Postgres, brandId: string, now: Date): Promise<number> {
+async function startEach(postgres: Postgres, brandId: string, now: Date): Promise<Started> {
   const db = postgres.forBrand(brandId)
   const later = new Date(now.getTime() + RETRY_MS)
+  const events = await db.tx((tx) => take(tx, 'trigger_events_take', [now, MOST]))
   let made = 0
-  for (const { event_id } of await db.tx((tx) => take(tx, 'trigger_events_take', [now, MOST])))
+  for (const { event_id } of events)
     try {
       // Its customer may have been erased since, or another one has started it.
       made += await db.tx(async (tx) =>
@@ -57,10 +64,10 @@ async function startEach(postgres: Postgres, brandId: string, now: Date): Promis
       log('error', 'trigger_failed', { brand_id: brandId, event_id, ...errorFields(error) })
       await db.run('trigger_event_later', [event_id, later])
     }
-  return made
+  return { taken: events.length, made }
 }
 
-async function startSome(postgres: Postgres, brandId: string, now: Date, most: number) {
+async function startSome(postgres: Postgres, brandId: string, now: Date, most: number): Promise<Started> {
   return await postgres.forBrand(brandId).tx(async (tx) => {
     const events = await take(tx, 'trigger_events_take', [now, most])
     return { taken: events.length, made: await startThese(tx, events, now) }

@@ -40,9 +40,12 @@ export interface CustomEvent {
 
 export const CHECKOUT_TRIGGERS = ['checkout_abandoned'] as const
 
-/** Those that can start campaigns. */
-export const customEvents = async (db: Pick<Statements, 'many'>): Promise<CustomEvent[]> =>
-  (await db.many<CustomEvent>('campaign_custom_events')).filter(({ is_enabled }) => is_enabled)
+/** Those that can start campaigns; of some types alone, where these are given. */
+export const customEvents = async (
+  db: Pick<Statements, 'many'>,
+  types: readonly string[] | null = null,
+): Promise<CustomEvent[]> =>
+  (await db.many<CustomEvent>('campaign_custom_events', [types])).filter(({ is_enabled }) => is_enabled)
 
 /** How a saved campaign names its start. */
 interface SavedTrigger {
@@ -59,8 +62,8 @@ export async function savedStarts(
   db: Pick<Statements, 'many'>,
   triggers: readonly SavedTrigger[],
 ): Promise<(trigger: SavedTrigger) => Start> {
-  const isCustom = triggers.some(({ trigger_event }) => !isPredefined(trigger_event))
-  const all = isCustom ? await db.many<CustomEvent>('campaign_custom_events') : []
+  const types = triggers.map(({ trigger_event }) => trigger_event).filter((type) => !isPredefined(type))
+  const all = types.length ? await db.many<CustomEvent>('campaign_custom_events', [types]) : []
   return ({ trigger_event: event, provider_id }) => {
     if (isPredefined(event)) return predefinedStart(event)
     const found = all.find((one) => one.type === event && one.provider_id === provider_id)
@@ -83,9 +86,8 @@ export async function startOf(
     if (providerId !== null) throw refusal('provider_id', `${event} comes from no provider: leave it out`)
     return predefinedStart(event)
   }
-  const all = await customEvents(db)
-  const named = all.filter(({ type }) => type === event)
-  if (named.length === 0) throw unknownTrigger(event, all)
+  const named = await customEvents(db, [event])
+  if (named.length === 0) throw unknownTrigger(event, await customEvents(db))
   const [only, ...others] =
     providerId === null ? named : named.filter(({ provider_id }) => provider_id === providerId)
   if (!only) throw refusal('provider_id', `no enabled provider with this id has the event type "${event}"`)

@@ -27,7 +27,7 @@ export async function fillDemo(app: App, brand: Brand, size: Size, progress: (ti
     await checkEmpty(app, brand)
     rememberFilled(app.config, brand.id, { ...size, ends_at: endsAt.toISOString() })
   }
-  const folder = join(app.config.dataDir, 'demo')
+  const folder = join(app.config.dataDir, `demo-${brand.id}`)
   mkdirSync(folder, { recursive: true })
   try {
     const making = progress('demo data')

@@ -30,7 +30,7 @@ interface Finding {
   detail: string
 }
 
-type Look = (app: App) => Finding | Promise<Finding>
+type Look = (app: App, lake: () => Promise<LakeStatus>) => Finding | Promise<Finding>
 
 const CHECKS: readonly (readonly [name: string, look: Look])[] = [
   ['node', node],
@@ -57,7 +57,12 @@ export const doctorCommands = [
     run: async ({ app: open }) => {
       const app = await open()
       const checks: (Finding & { check: string })[] = []
-      for (const [check, look] of CHECKS) checks.push({ check, ...(await finding(look, app)) })
+      let status: Promise<LakeStatus> | undefined
+      const lake = () => {
+        status ??= app.postgres.pipeline.one<LakeStatus>('status_lake')
+        return status
+      }
+      for (const [check, look] of CHECKS) checks.push({ check, ...(await finding(() => look(app, lake))) })
       return { ok: checks.every(({ ok }) => ok), checks }
     },
     fails: ({ ok }) => !ok,
@@ -67,9 +72,9 @@ export const doctorCommands = [
 ]
 
 /** What cannot be looked at is wrong, too. */
-async function finding(look: Look, app: App): Promise<Finding> {
+async function finding(look: () => ReturnType<Look>): Promise<Finding> {
   try {
-    return await look(app)
+    return await look()
   } catch (error) {
     return { ok: false, detail: error instanceof Error ? error.message : String(error) }
   }
@@ -172,10 +177,8 @@ async function refreshes({ postgres }: App): Promise<Finding> {
   }
 }
 
-const lakeStatus = ({ postgres }: App) => postgres.pipeline.one<LakeStatus>('status_lake')
-
-async function lakeLag(app: App): Promise<Finding> {
-  const { export_lag_seconds: lag } = await lakeStatus(app)
+async function lakeLag(_app: App, lake: () => Promise<LakeStatus>): Promise<Finding> {
+  const { export_lag_seconds: lag } = await lake()
   if (lag < LAG_ALARM_SECONDS) return { ok: true, detail: `${lag} s` }
   return { ok: false, detail: `${lag} s: is a worker running (recoup work)?` }
 }
@@ -205,14 +208,14 @@ async function lakeFiles({ pipeline }: App): Promise<Finding> {
   }
 }
 
-async function deadEvents(app: App): Promise<Finding> {
-  const { dead_events: dead } = await lakeStatus(app)
+async function deadEvents(_app: App, lake: () => Promise<LakeStatus>): Promise<Finding> {
+  const { dead_events: dead } = await lake()
   if (dead === 0) return { ok: true, detail: 'none' }
   return { ok: false, detail: `${dead} that the lake refused: see recoup dead-letter list, then replay` }
 }
 
-async function deadLetters(app: App): Promise<Finding> {
-  const { dead_letters: dead } = await lakeStatus(app)
+async function deadLetters(_app: App, lake: () => Promise<LakeStatus>): Promise<Finding> {
+  const { dead_letters: dead } = await lake()
   if (dead === 0) return { ok: true, detail: 'none' }
   return { ok: false, detail: `${dead} deliveries of webhooks: see recoup dead-letter list, then replay` }
 }
@@ -245,6 +248,6 @@ export function diskFinding(disks: readonly { path: string; free: number }[]): F
   if (ok) return { ok, detail: shown }
   return {
     ok,
-    detail: `${shown}: free some space. With less than ${LEAST_FREE_SHARE * 100} % nothing goes into the lake; it goes on by itself`,
+    detail: `${shown}: free some space. With less than ${LEAST_FREE_SHARE * 100} % nothing goes into the lake and nobody is erased, and on the disk of the embedded Postgres all work stands still but what frees space: no message leaves either. It goes on by itself`,
   }
 }

@@ -43,8 +43,8 @@ function processesOf(values: Values, { port }: Config): number {
 }
 
 /** Their commands. They share the port, with successors too, and what one may use. */
-const servers = (processes: number, { port }: Config): string[][] =>
-  Array.from({ length: processes }, () => ['serve', ...(port === 0 ? [] : ['--one-of', `${processes}`])])
+const servers = (processes: number): string[][] =>
+  Array.from({ length: processes }, () => ['serve', '--one-of', `${processes}`])
 
 /** SIGHUP replaces the processes one by one: the way to new code, or new settings of theirs, without a pause. */
 function replaceAtHangup({ atHangup }: Stop, { replace }: Supervisor): void {
@@ -57,7 +57,7 @@ function replaceAtHangup({ atHangup }: Stop, { replace }: Supervisor): void {
 async function serveMany(processes: number, { app, config, stop }: Run): Promise<void> {
   const letPortGo = await holdPort(config.host, config.port)
   await serviceSeal(await app())
-  const supervisor = supervise(servers(processes, config), { ...process.env, LOG_LEVEL: config.logLevel })
+  const supervisor = supervise(servers(processes), { ...process.env, LOG_LEVEL: config.logLevel })
   replaceAtHangup(stop, supervisor)
   log('info', 'stopping', { signal: await stop.asked })
   letPortGo()
@@ -75,20 +75,22 @@ export const runCommands = [
     options: { 'no-demo': { type: 'boolean', what: 'Make no demo brand' }, ...processesOption },
     stops: true,
     run: async ({ app: open, values, config, progress, stop }: Run) => {
+      if (config.port === 0)
+        throw new UsageError('dev needs a PORT of its own: with PORT=0 it could not say where it is')
       const processes = processesOf(values, config)
-      const letPortGo = config.port === 0 ? null : await holdPort(config.host, config.port)
+      const letPortGo = await holdPort(config.host, config.port)
       const app = await open()
       await serviceSeal(app)
       const demo = values['no-demo'] === true ? null : await ensureDemo(app, progress)
       // Asked to stop while the demo was made: there is nothing to start any more.
       if (stop.signal.aborted) return
-      const commands = [...servers(processes, config), ['work']]
+      const commands = [...servers(processes), ['work']]
       const supervisor = supervise(commands, { ...process.env, LOG_LEVEL: config.logLevel })
       replaceAtHangup(stop, supervisor)
       await Promise.race([supervisor.ready, stop.asked])
       if (!stop.signal.aborted) process.stdout.write(welcome(config, demo))
       await stop.asked
-      letPortGo?.()
+      letPortGo()
       await supervisor.stop()
       process.stdout.write('Stopped; everything is kept.\n')
     },

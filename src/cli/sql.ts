@@ -5,7 +5,7 @@ import { causeOf } from '../model/failing.ts'
 import { loadReadable } from '../model/graph.ts'
 import type { Brand } from '../op.ts'
 import { openReading } from '../segment/reading.ts'
-import { StatementFailed } from '../store/duckdb.ts'
+import { type Answer, StatementFailed } from '../store/duckdb.ts'
 import { command, LateMistake, text, timeOption, UsageError } from './command.ts'
 import { brandOrOnly, brandUnlessOnly } from './of-brand.ts'
 import { heedInterrupt } from './stop.ts'
@@ -19,10 +19,10 @@ type Row = Record<string, unknown>
 const statementsOf = (given: readonly string[]) =>
   given.join(given.every((one) => /\s/.test(one.trim())) ? ';\n' : ' ')
 
-/** The rows of each statement. */
-async function query(session: Session, text: string): Promise<Row[][]> {
+/** What each statement answers, with so many rows. */
+async function query(session: Session, text: string, most: number): Promise<Answer[]> {
   try {
-    return plainly(await session.duck.answers(text))
+    return plainly(await session.duck.answers(text, most))
   } catch (thrown) {
     const {
       cause: failed,
@@ -40,8 +40,8 @@ async function query(session: Session, text: string): Promise<Row[][]> {
   }
 }
 
-const plainly = (answers: readonly Row[][]): Row[][] =>
-  answers.map((rows) => rows.map((row) => plain(row) as Row))
+const plainly = (answers: readonly Answer[]): Answer[] =>
+  answers.map(({ rows, more }) => ({ rows: rows.map((row) => plain(row) as Row), more }))
 
 /** Of a model that is left out DuckDB says that it does not know it, and it asks for values where none can be given. */
 async function inOurWords(message: string): Promise<string | undefined> {
@@ -62,21 +62,20 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]))
 }
 
-const rowsAsText = (rows: readonly Row[]) => {
+const answerAsText = ({ rows, more }: Answer) => {
   const [first] = rows
   if (!first) return '(no rows)'
   const header = Object.keys(first)
-  const more = rows.length > SHOWN_ROWS ? `\n… ${rows.length - SHOWN_ROWS} more rows (--json prints all)` : ''
   return (
     table(
       header,
-      rows.slice(0, SHOWN_ROWS).map((row) => header.map((name) => row[name])),
-    ) + more
+      rows.map((row) => header.map((name) => row[name])),
+    ) + (more ? `\n… ${more} more rows (--json prints all)` : '')
   )
 }
 
-const answersAsText = (answers: readonly (readonly Row[])[]) =>
-  answers.length ? answers.map(rowsAsText).join('\n\n') : rowsAsText([])
+const answersAsText = (answers: readonly Answer[]) =>
+  answers.length ? answers.map(answerAsText).join('\n\n') : '(no rows)'
 
 const HELP = `Statements of DuckDB, over as many lines as you like, up to a ;
   show tables;       what there is                   describe ltv;   its columns
@@ -108,7 +107,7 @@ export async function prompt(
     else statement += `${line}\n`
     if (/;\s*$/.test(statement)) {
       try {
-        say(answersAsText(await query(session, statement)))
+        say(answersAsText(await query(session, statement, SHOWN_ROWS)))
       } catch (error) {
         signal?.throwIfAborted()
         if (error instanceof LateMistake) say(`${error.before}\n`)
@@ -144,15 +143,13 @@ export const sqlCommands = [
         if (!positionals.length && process.stdin.isTTY)
           return await prompt(session, brand, process.stdin, process.stdout, signal)
         const statements = positionals.length ? statementsOf(positionals) : await textOf(process.stdin)
-        const answers = await query(session, statements)
-        return answers.length === 1 ? answers[0] : answers
+        if (!values.json) return await query(session, statements, SHOWN_ROWS)
+        const all = (await query(session, statements, Number.POSITIVE_INFINITY)).map(({ rows }) => rows)
+        return all.length === 1 ? all[0] : all
       } finally {
         await session.close()
       }
     },
-    text: (result) => {
-      const found = result as Row[] | Row[][]
-      return found.every(Array.isArray) && found.length ? answersAsText(found) : rowsAsText(found as Row[])
-    },
+    text: (answers) => answersAsText(answers as Answer[]),
   }),
 ]

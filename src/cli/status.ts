@@ -1,3 +1,4 @@
+import { movedProblem } from '../lake/moved.ts'
 import { lakeProblem } from '../lake/owner.ts'
 import { command } from './command.ts'
 import { table } from './table.ts'
@@ -44,7 +45,7 @@ export const statusCommands = [
       const { postgres, pipeline } = await open()
       const lake: ShownLake = {
         ...(await postgres.pipeline.one<LakeStatus>('status_lake')),
-        problem: await lakeProblem(pipeline),
+        problem: (await lakeProblem(pipeline)) ?? (await movedProblem(pipeline)),
       }
       const brands = await postgres.pipeline.many<BrandStatus>('status_brands')
       return { lake, brands }

@@ -109,7 +109,7 @@ function checkEvent(event: unknown, path: string, escaped: boolean, report: Repo
   if (SERVICE_EVENT_TYPES.has(event.eventType as string))
     report(`${path}.eventType`, `${event.eventType} is recorded by the service only`)
   checkIdentifiers(event, path, report)
-  walk(without(event, FIELDS), path, EVENT_LEVEL, escaped, report)
+  walk(event, path, EVENT_LEVEL, escaped, report, FIELDS)
   // A time of any shape is taken, which is as good as none.
   if (typeof event.timeStamp === 'object' && event.timeStamp !== null)
     walk(event.timeStamp, `${path}.timeStamp`, EVENT_LEVEL + 1, escaped, report)
@@ -120,11 +120,7 @@ function checkEvent(event: unknown, path: string, escaped: boolean, report: Repo
 /** What is not read must be harmless too: a body is kept or refused as a whole. */
 function checkRest(body: Sent, escaped: boolean): void {
   const problems: string[] = []
-  walk(without(body, ['events']), 'body', 1, escaped, (path, message) =>
-    problems.push(`${path}: ${message}.`),
-  )
+  const report: Report = (path, message) => problems.push(`${path}: ${message}.`)
+  walk(body, 'body', 1, escaped, report, ['events'])
   if (problems[0]) throw fail('bad_request', problems[0])
 }
-
-const without = (sent: Sent, names: readonly string[]): Sent =>
-  Object.fromEntries(Object.entries(sent).filter(([name]) => !names.includes(name)))

@@ -51,8 +51,10 @@ export function checkProperties(sent: Sent, path: string, escaped: boolean, repo
     report(at, 'must be an object')
     return false
   }
-  if (sent.eventType === UPDATE && Object.keys(setBy(properties)).length > MAX_SET)
+  if (sent.eventType === UPDATE && setsTooMany(properties)) {
     report(at, `must have at most ${MAX_SET} names`)
+    return false
+  }
   return walk(properties, at, EVENT_LEVEL + 1, escaped, report)
 }
 
@@ -104,9 +106,20 @@ export function setBy(sent: Sent): Sent {
   return isObject(inner) ? { ...others, ...inner } : sent
 }
 
+/** Joins them only where there are few: a body can have tens of thousands. */
+const setsTooMany = (sent: Sent): boolean =>
+  [sent, sent.properties].some((set) => isObject(set) && Object.keys(set).length > MAX_SET + 1) ||
+  Object.keys(setBy(sent)).length > MAX_SET
+
 /** An email or phone that is good enough to identify, among the properties that an event sets; else undefined. */
 export function setIdentifier({ eventType, properties }: Sent, field: 'email' | 'phone'): string | undefined {
-  const value = eventType === UPDATE && isObject(properties) ? setBy(properties)[field] : undefined
+  if (eventType !== UPDATE || !isObject(properties)) return undefined
+  const { properties: inner } = properties
+  return identifierIn((isObject(inner) && Object.hasOwn(inner, field) ? inner : properties)[field], field)
+}
+
+/** An email or phone as it identifies; undefined for what checkIdentifiers refuses. */
+export function identifierIn(value: unknown, field: 'email' | 'phone'): string | undefined {
   if (typeof value !== 'string') return undefined
   const text = value.trim()
   return checkName(text, MAX_NAME, () => {}) && IDENTIFIES[field](text) ? text : undefined

@@ -3,6 +3,8 @@ import { writtenOut } from './written-out.ts'
 
 /** JSON in which integers beyond 2^53, and other numbers with more digits than a double holds, keep their digits. */
 
+// The lake keeps those of integers only: DuckDB reads and writes the decimals of JSON as doubles.
+
 // What TypeScript does not know of yet: raw JSON.
 interface RawJson {
   rawJSON: string

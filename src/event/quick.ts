@@ -81,7 +81,8 @@ const idHashes = new Int32Array(MAX_EVENTS)
 /**
  * Reads the lines that checkEvents would, straight from the bytes and without building values, in half of its time.
  * It knows the usual form only and answers undefined for everything else: errors, but also \u escapes, exponents,
- * integers of over 15 digits, line breaks, names that may be repeated, identifiers to trim or beyond ASCII, what is no id.
+ * numbers of over 15 digits, whole ones with a fraction, line breaks, names that may be repeated, identifiers to trim or
+ * beyond ASCII, what is no id.
  */
 export function quickEvents(body: Buffer, brandId: string, receivedAt: number): Checked | undefined {
   return read(body, `{"brand_id":"${brandId}","received_at":${receivedAt},"occurred_at":`, receivedAt)

@@ -38,6 +38,9 @@ const ESCAPES = Uint8Array.from({ length: 256 }, (_, byte) =>
 const LITERALS = ['true', 'false', 'null'].map((literal) => Buffer.from(literal))
 const FORBIDDEN = hashes(['__proto__', 'constructor', 'prototype'])
 
+/** A double holds so many digits, whatever they are. */
+const MOST_DIGITS = 15
+
 let nameHash = 0
 let nodes = 0
 /** More names than this in one object are not usual: each is compared with those before it. */
@@ -143,14 +146,17 @@ function string(bytes: Uint8Array, at: number): number {
   return -1
 }
 
-/** A number without exponent whose integer part a double holds exactly. */
+/**
+ * A number of at most 15 digits without exponent, which JSON.stringify would write with the same ones: neither -0 nor a
+ * whole one with a fraction, since 632910392.0 is another id as text. Zeros at the end of a fraction say nothing.
+ */
 function number(bytes: Uint8Array, at: number): number {
   const digits = bytes[at] === BYTES.minus ? at + 1 : at
   let next = integer(bytes, digits)
-  if (next < 0 || bytes[next] !== BYTES.point) return next
-  const fraction = ++next
-  while (isDigit(bytes[next])) next++
-  return next > fraction ? next : -1
+  if (bytes[next] !== BYTES.point) return digits > at && bytes[digits] === BYTES.zero ? -1 : next
+  let isWhole = true
+  while (isDigit(bytes[++next])) if (bytes[next] !== BYTES.zero) isWhole = false
+  return isWhole || next - digits > MOST_DIGITS + 1 ? -1 : next
 }
 
 /** Up to 15 digits. */
@@ -158,7 +164,7 @@ export function integer(bytes: Uint8Array, at: number): number {
   let next = at
   while (isDigit(bytes[next])) next++
   const digits = next - at
-  return digits === 1 || (digits > 1 && digits <= 15 && bytes[at] !== BYTES.zero) ? next : -1
+  return digits === 1 || (digits > 1 && digits <= MOST_DIGITS && bytes[at] !== BYTES.zero) ? next : -1
 }
 
 export const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 48 && byte <= 57

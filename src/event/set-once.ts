@@ -1,5 +1,5 @@
 import { parseDigits } from 'libphonenumber-js'
-import { type Sent, setIdentifier, UPDATE } from './check.ts'
+import { identifierIn, type Sent, setIdentifier, UPDATE } from './check.ts'
 import { emailOf } from './email.ts'
 import { isObject } from './exact.ts'
 import type { Report } from './walk.ts'
@@ -7,16 +7,17 @@ import type { Report } from './walk.ts'
 /** Checks that an event of a server names one email and one phone: of two the line has but one. */
 export function checkSetOnce(sent: Sent, path: string, report: Report): void {
   if (sent.eventType !== UPDATE || !isObject(sent.properties)) return
-  const { properties: inner, ...outer } = sent.properties
-  const within: [at: string, set: unknown][] = [
-    ['properties.', isObject(inner) ? outer : sent.properties],
-    ['properties.properties.', inner],
-  ]
+  const { properties } = sent
   for (const field of ['email', 'phone'] as const) {
-    const named: [at: string, text: unknown][] = [[field, sent[field]]]
-    for (const [at, set] of within)
-      named.push([at + field, setIdentifier({ eventType: UPDATE, properties: set }, field)])
-    const [first, ...others] = named.filter(([, text]) => typeof text === 'string') as [string, string][]
+    const named: [at: string, text: string | undefined][] = [
+      [field, identifierIn(sent[field], field)],
+      [`properties.${field}`, identifierIn(properties[field], field)],
+      [
+        `properties.properties.${field}`,
+        setIdentifier({ eventType: UPDATE, properties: properties.properties }, field),
+      ],
+    ]
+    const [first, ...others] = named.filter(([, text]) => text !== undefined) as [string, string][]
     if (!first) continue
     for (const [at, text] of others)
       if (!isSame[field](first[1], text))

@@ -57,9 +57,9 @@ function eventsOf(body: unknown): unknown[] {
   if (!isObject(body)) {
     throw fail('bad_request', 'The body must be a JSON object with an events array.')
   }
-  const { events, ...others } = body
+  const { events } = body
   if (!Array.isArray(events)) throw fail('bad_request', 'events: must be an array of events.')
-  const [unknown] = Object.keys(others)
+  const unknown = Object.keys(body).find((name) => name !== 'events')
   if (unknown !== undefined)
     throw fail('bad_request', `${shown(unknown)}: is not a field of this request; it has only events.`)
   if (events.length === 0) throw fail('bad_request', 'events: must hold at least one event.')

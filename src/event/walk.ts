@@ -20,9 +20,17 @@ const keys: (string | number)[] = []
 
 /**
  * Checks every value inside `root` without recursion and reports what a lake row cannot hold, as often as anyone is told.
- * `escaped`: strings may hold NUL or lone surrogates. True when an integer beyond 2^53 was seen.
+ * `escaped`: strings may hold NUL or lone surrogates. `but`: names of the root that are left out. True when an integer
+ * beyond 2^53 was seen.
  */
-export function walk(root: object, path: string, level: number, escaped: boolean, report: Report): boolean {
+export function walk(
+  root: object,
+  path: string,
+  level: number,
+  escaped: boolean,
+  report: Report,
+  but: readonly string[] = [],
+): boolean {
   let inexact = false
   let nodes = 1
   let problems = 0
@@ -62,6 +70,7 @@ export function walk(root: object, path: string, level: number, escaped: boolean
       continue
     }
     for (const key in container) {
+      if (at === 0 && but.includes(key)) continue
       if (FORBIDDEN_KEYS.has(key)) note(at, key, 'has a name that is not allowed')
       else if (escaped) checkText(key, (message) => note(at, undefined, `has a name that ${message}`))
       visit(container[key], at, key)

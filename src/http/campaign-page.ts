@@ -1,4 +1,5 @@
 import type { SignIn } from '../access/sign-in/open.ts'
+import { type Membership, membershipsOf } from '../access/sign-in/user.ts'
 import { type Campaign, campaignById, setCampaignStatus } from '../campaign/saved.ts'
 import { savedStart } from '../campaign/start.ts'
 import { fail, noSuchRecord } from '../errors.ts'
@@ -13,7 +14,7 @@ import { checkOrigin, redirect, shown } from './sign-in/web.ts'
 const CAMPAIGN_PATH = '/campaigns/'
 
 export interface CampaignPageDeps {
-  signIn: Pick<SignIn, 'sessions' | 'issuer'>
+  signIn: Pick<SignIn, 'sessions' | 'issuer' | 'pipeline'>
   db(brandId: string): Db
   now?(): Date
 }
@@ -25,15 +26,25 @@ type Turn = keyof typeof TURNS
 
 /** The page of a campaign in the web app (`editor_url`): what it says and when, and where it is turned on. */
 export function campaignPageRoutes({ signIn, db, now = () => new Date() }: CampaignPageDeps): Route[] {
-  const { sessions, issuer } = signIn
+  const { sessions, issuer, pipeline } = signIn
 
   const show: Handler = async (request) => {
     const session = await sessions.find(request.header('cookie'))
     if (!session) return toSignIn(request)
-    const own = db(session.brand.id)
-    const campaign = await campaignById(own, idOf(request))
+    const [id, own] = [idOf(request), db(session.brand.id)]
+    const memberships = await membershipsOf(pipeline, session.userId)
+    if (!(await has(own, id))) return await toItsBrand(memberships, id)
+    const campaign = await campaignById(own, id)
     const start = await savedStart(own, campaign.definition)
-    return campaignPage(campaign, start.label, session.brand.name)
+    return campaignPage(campaign, start.label, session.brand.name, memberships.length > 1)
+  }
+
+  const has = async (own: Db, id: string) => (await own.maybe('campaign_by_id', [id])) !== undefined
+
+  /** Who works for several brands may be signed in for another one of them. */
+  async function toItsBrand(memberships: readonly Membership[], id: string): Promise<Reply> {
+    for (const { brand_id } of memberships) if (await has(db(brand_id), id)) return toBrands(id, brand_id)
+    throw noSuchRecord()
   }
 
   const turn: Handler = async (request) => {
@@ -70,7 +81,11 @@ function idOf({ params }: Request): string {
 const toSignIn = ({ params }: Request): Reply =>
   redirect(`/sign-in?${new URLSearchParams({ next: `${CAMPAIGN_PATH}${params.campaignId}` })}`)
 
-function campaignPage(campaign: Campaign, trigger: string, brand: string): Reply {
+const brandsPath = (id: string, brandId?: string) =>
+  `/sign-in/brand?${new URLSearchParams({ next: `${CAMPAIGN_PATH}${id}`, ...(brandId && { brand_id: brandId }) })}`
+const toBrands = (id: string, brandId: string): Reply => redirect(brandsPath(id, brandId))
+
+function campaignPage(campaign: Campaign, trigger: string, brand: string, hasOthers: boolean): Reply {
   const { id, name, status, definition } = campaign
   const { action_type, trigger_delay, wait, messages, split, filters } = definition
   const said = split.branches.length > 0 ? split.branches : [{ name: '', weight: 1, messages }]
@@ -79,7 +94,9 @@ function campaignPage(campaign: Campaign, trigger: string, brand: string): Reply
 <h2>When</h2>
 <p>${trigger}, then after ${lasting(trigger_delay)}${filters.length > 0 && ` where ${filters.length} filters hold`}; it waits for an answer or an order for ${lasting(wait)}.</p>
 ${said.map((branch) => branchPart(branch, action_type))}
-${status === 'archived' ? html`<p class="quiet">It is archived, for good.</p>` : formsOf(id, status)}`
+${status === 'archived' ? html`<p class="quiet">It is archived, for good.</p>` : formsOf(id, status)}
+${hasOthers && html`<p class="quiet"><a href="${brandsPath(id)}">Another brand</a></p>`}
+<form method="post" action="/sign-out"><button class="second">Sign out</button></form>`
   return page({ title: name, content })
 }
 

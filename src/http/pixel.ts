@@ -16,11 +16,12 @@ const ANY_SHOP = 'pixel'
 /** Pages get a new pixel within the hour; until then most of them ask nothing. */
 const KEPT_SECONDS = 3_600
 
-/** The pixel without comments and indentation. */
+/** The pixel without comments, indentation and blanks around operators. */
 export function pixelText(): string {
   const source = readFileSync(join(CHECKOUT, 'web/pixel/pixel.js'), 'utf8')
   const lines = source.split('\n').map((line) => line.trim())
-  return lines.filter((line) => line !== '' && !/^(\/\/|\/\*\*.*\*\/$)/.test(line)).join('\n')
+  const code = lines.filter((line) => line !== '' && !/^(\/\/|\/\*\*.*\*\/$)/.test(line)).join('\n')
+  return code.replace(/ ([=!<>&|?:+*^-]{1,3}) /g, '$1')
 }
 
 export interface PixelServing {

@@ -31,6 +31,8 @@ export interface FoundContact {
 
 interface ContactRow extends FoundContact {
   id: string
+  /** Whose it is by now. */
+  customer: number | null
   /** Linked to somebody else than the customer. */
   is_others: boolean
 }
@@ -53,7 +55,8 @@ const regionOf = async (tx: Statements, phone: string) =>
  * Makes or updates the contact of these channels, within a transaction of the brand. Evidence of the server, the store
  * or a webhook only: what is given replaces what was there, except the subject.
  *
- * `conflict` names the channel that another contact owns; nothing is changed then. Throws `bad_request` when neither
+ * `conflict` names the channel that another contact owns; nothing is changed then. Of two contacts of one person each keeps
+ * its channel, and the one with the email is meant. Throws `bad_request` when neither
  * text is an address or a number (see `channelsOf`). A changed channel takes no consent along.
  */
 export async function upsertContact(
@@ -61,14 +64,17 @@ export async function upsertContact(
   found: FoundContact,
 ): Promise<{ contactId: string } | { conflict: ContactChannel }> {
   const { subject, firstName, lastName } = found
-  const { email, phone } = await channelsOf(tx, found)
-  if (email === null && phone === null)
+  const channels = await channelsOf(tx, found)
+  const { email } = channels
+  if (email === null && channels.phone === null)
     throw fail('bad_request', 'A contact needs an email address or a phone number')
 
-  await tx.run('contact_lock', [locksOf({ email, phone }, subject)])
-  const rows = await tx.many<ContactRow>('contacts_like', [email, phone, subject])
-  const owner = ownerOf(rows, { email, phone }, subject)
+  await tx.run('contact_lock', [locksOf(channels, subject)])
+  const rows = await tx.many<ContactRow>('contacts_like', [email, channels.phone, subject])
+  const owner = ownerOf(rows, channels, subject)
   if (owner !== null && 'conflict' in owner) return owner
+  const isElsewhere = rows.some(({ id, phone }) => id !== owner?.id && phone === channels.phone)
+  const phone = isElsewhere ? null : channels.phone
   const values = [subject, email, phone, firstName, lastName]
   if (owner === null) {
     const contactId = v7()
@@ -143,7 +149,8 @@ function ownerOf(
 ): ContactRow | { conflict: ContactChannel } | null {
   const byEmail = email === null ? undefined : rows.find((row) => row.email === email)
   const byPhone = phone === null ? undefined : rows.find((row) => row.phone === phone)
-  if (byEmail && byPhone && byEmail.id !== byPhone.id)
+  const isOnes = byEmail?.customer != null && byEmail.customer === byPhone?.customer
+  if (byEmail && byPhone && byEmail.id !== byPhone.id && !isOnes)
     return { conflict: byEmail.is_others ? 'email' : 'phone' }
   const bySubject = subject === null ? undefined : rows.find((row) => row.subject === subject)
   const owner = byEmail ?? byPhone

@@ -4,12 +4,14 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline as pipe } from 'node:stream/promises'
 import { createZstdCompress, constants as zlib } from 'node:zlib'
-import { fail } from '../errors.ts'
+import { type Failure, fail } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { makeFolder, sync, syncFolders } from '../store/folder.ts'
 import { hashOf } from '../store/hash.ts'
 import type { Transaction } from '../store/postgres.ts'
 import { statement } from '../store/sqlfile.ts'
+import { listedFiles, noteLostServed } from './lost.ts'
+import { positionOf, refuseMoved } from './moved.ts'
 import type { Pipeline } from './pipeline.ts'
 
 export const BACKUP_FORMAT = 1
@@ -39,13 +41,15 @@ const RENEW_MS = 60_000
  * meanwhile: lake files are immutable, and the removal of retired ones pauses. The signal ends it as a failure does.
  */
 export async function backup(
-  { postgres, lakeDir }: Pipeline,
+  pipeline: Pipeline,
   folder: string,
   onProgress: (done: number, total: number) => void = () => {},
   signal: AbortSignal = new AbortController().signal,
 ): Promise<BackupDocument> {
+  const { postgres, lakeDir } = pipeline
   if (!relative(lakeDir, resolve(folder)).startsWith('..'))
     throw fail('conflict', `${folder} is within the lake: a backup needs a folder of its own.`)
+  refuseMoved(await positionOf(pipeline))
   await prepare(folder)
   const pause = () => postgres.pipeline.run('backup_pause_removal', [PAUSE_MINUTES])
   const renewal = setInterval(() => {
@@ -85,10 +89,10 @@ export async function backup(
     const document = await Promise.race([taken, cut.promise])
     for (const [index, file] of document.files.entries()) {
       const from = join(lakeDir, file.path)
-      const isWhole = await copyChecked(from, join(folder, 'lake', file.path), file).catch((cause) => {
-        throw isMissing(cause) ? notWhole(from, 'is missing', cause) : cause
+      const isWhole = await copyChecked(from, join(folder, 'lake', file.path), file).catch(async (cause) => {
+        throw isMissing(cause) ? await notWhole(pipeline, file.path, 'is missing', cause) : cause
       })
-      if (!isWhole) throw notWhole(from, 'is damaged: its SHA-256 differs')
+      if (!isWhole) throw await notWhole(pipeline, file.path, 'is damaged: its SHA-256 differs')
       onProgress(index + 1, document.files.length)
       signal.throwIfAborted()
     }
@@ -149,12 +153,19 @@ async function dump(tx: Transaction, table: string, path: string, signal: AbortS
 
 const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-const notWhole = (path: string, why: string, cause?: unknown) =>
-  fail(
+/** What is published is made from the other files: the next refresh of its brand makes it anew. */
+async function notWhole(pipeline: Pipeline, path: string, why: string, cause?: unknown): Promise<Failure> {
+  const whole = join(pipeline.lakeDir, path)
+  const file = (await listedFiles(pipeline, null)).find((listed) => listed.path === path)
+  const brandId = file?.relation === 'served' ? file.brand_id : null
+  return fail(
     'conflict',
-    `${path} ${why}, and the tables name it: no backup is whole without it. Put it back, from an earlier backup where there is one.`,
+    brandId && (await noteLostServed(pipeline, brandId))
+      ? `${whole} ${why}. recoup refresh --brand ${brandId} makes it anew: run that, then back up again.`
+      : `${whole} ${why}, and the tables name it: no backup is whole without it. Put it back, from an earlier backup where there is one.`,
     { cause },
   )
+}
 
 /**
  * A copy that shares blocks where the file system can; on disk when it returns, its name once its folders are synced.

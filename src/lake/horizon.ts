@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fail } from '../errors.ts'
 import { Outrun } from './manifest.ts'
+import { positionOf } from './moved.ts'
 import type { Pipeline } from './pipeline.ts'
 import { type SnapshotReport, snapshot } from './snapshot.ts'
 
@@ -36,11 +37,11 @@ export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions =
         onTick?.(report)
       }
       // Where another worker was first, what it published counts as well.
-      const below = report?.below ?? (await state(pipeline)).exported_below
+      const below = report?.below ?? (await positionOf(pipeline)).exported_below
       if (BigInt(below) >= BigInt(xid)) break
       if (report?.more) continue
       // Read anew: a tick takes its time, and what it waited for may have ended meanwhile.
-      if (performance.now() > deadline && BigInt((await state(pipeline)).horizon) < BigInt(xid))
+      if (performance.now() > deadline && BigInt((await positionOf(pipeline)).horizon) < BigInt(xid))
         throw await heldBack(pipeline)
       onWait?.()
       await sleep(RETRY_MS)
@@ -48,9 +49,6 @@ export async function snapshotAll(pipeline: Pipeline, options: SnapshotOptions =
   }
   return events
 }
-
-const state = ({ postgres }: Pipeline) =>
-  postgres.pipeline.one<{ exported_below: string; horizon: string }>('lake_state_read')
 
 interface Blocker {
   pid: number | null

@@ -57,7 +57,10 @@ export const RELATIONS = {
       event_type: text('type'),
       subject: integer('ordinal of the visitor or customer as sent; a merge never rewrites it'),
       ...EVENT_PROPERTIES,
-      properties: ['JSON', 'all properties as sent, without identifying values'],
+      properties: [
+        'JSON',
+        'all properties as sent, without identifying values; of a decimal that no double holds (99999999999999.99) the nearest one',
+      ],
     },
   },
   customers: {

@@ -5,6 +5,7 @@ import { LAKE_FOLDERS } from '../config.ts'
 import { isLockTimeout } from '../errors.ts'
 import { errorFields, log } from '../log.ts'
 import { withEventLog } from './event-log.ts'
+import { positionOf, refuseMoved } from './moved.ts'
 import { requireOwnLake } from './owner.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeUnlisted } from './unlisted.ts'
@@ -38,6 +39,7 @@ async function moveLogDays(pipeline: Pipeline): Promise<void> {
   const missing = await db.many<{ day: string }>('event_log_days_missing', [DAYS_AHEAD])
   // One by one: whoever adds to the log waits while a day's batches move.
   for (const { day } of missing) await unlessLocked('log_is_read', () => db.run('event_log_make_days', [day]))
+  refuseMoved(await positionOf(pipeline))
   const { day: awaited } = await withEventLog(pipeline, (tx) =>
     tx.one<{ day: string }>('event_log_awaited_day'),
   )

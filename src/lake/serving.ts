@@ -97,10 +97,13 @@ async function columnsWith(duck: Duck, select: string, plain: readonly string[])
 
 const PLAIN = ' using compression uncompressed'
 
-/** Tables in which the rows of single customers are looked up, with what is asked of them. */
+/** Tables in which the rows of single customers are looked up, with the columns that operations read there. */
 const LOOKED_UP: Readonly<Record<string, { what: string; by?: string }>> = {
-  customers: { what: '* exclude (position, aliases)' },
-  profile_properties: { what: '*' },
+  customers: {
+    what: `customer, customer_id, store_customer_id, email, phone, first_name, last_name, tags, provenance, total_spend,
+      orders_count, average_order_value, currency_code, first_order_at, last_order_at, last_event_at, created_at, updated_at`,
+  },
+  profile_properties: { what: 'customer, properties' },
   rfm: { what: 'customer, recency_score, frequency_score, monetary_score, tier' },
   churn: {
     what: 'customer, days_since_last_order, median_inter_order_days, brand_median_inter_order_days, at_risk_score, at_risk',

@@ -8,6 +8,7 @@ import { keepDead } from './dead-lines.ts'
 import { withEventLog } from './event-log.ts'
 import { exportRows } from './export-rows.ts'
 import { addFiles, type NewFile, Outrun, publishFiles } from './manifest.ts'
+import { refuseMoved } from './moved.ts'
 import { asEvents } from './new-events.ts'
 import { refuseNewerSchema } from './newer-schema.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -97,6 +98,7 @@ async function snapshotOf(
   const started = performance.now()
   const { postgres } = pipeline
   const cursor = await postgres.pipeline.one<Cursor>('lake_state_read')
+  refuseMoved(cursor)
   // After it: rows of tables that are migrated later are past its horizon.
   await refuseNewerSchema(pipeline)
   const most = {

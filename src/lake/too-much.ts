@@ -1,4 +1,4 @@
-import { fail } from '../errors.ts'
+import { Failure, fail } from '../errors.ts'
 import { isOutOfMemory } from '../store/duckdb.ts'
 
 const WHAT =
@@ -8,3 +8,5 @@ const WHAT =
 export function tooMuch(cause: unknown): never {
   throw isOutOfMemory(cause) ? fail('unavailable', WHAT, { cause }) : cause
 }
+
+export const isTooMuch = (error: unknown): boolean => error instanceof Failure && isOutOfMemory(error.cause)

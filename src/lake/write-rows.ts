@@ -40,14 +40,25 @@ interface Part extends RowTable {
   lines: string
 }
 
-/** Columns as JSON has them. */
+const asItIs = (column: string) => column
+
+/** Columns as JSON has them: of all types that models may give one that operations read. */
 const SHOWN: Readonly<Record<string, (column: string) => string>> = {
-  INTEGER: (column) => column,
-  BIGINT: (column) => column,
-  DOUBLE: (column) => column,
-  BOOLEAN: (column) => column,
-  VARCHAR: (column) => column,
-  'VARCHAR[]': (column) => column,
+  TINYINT: asItIs,
+  SMALLINT: asItIs,
+  INTEGER: asItIs,
+  BIGINT: asItIs,
+  HUGEINT: asItIs,
+  UTINYINT: asItIs,
+  USMALLINT: asItIs,
+  UINTEGER: asItIs,
+  UBIGINT: asItIs,
+  UHUGEINT: asItIs,
+  FLOAT: asItIs,
+  DOUBLE: asItIs,
+  BOOLEAN: asItIs,
+  VARCHAR: asItIs,
+  'VARCHAR[]': asItIs,
   JSON: (column) => `${column}::varchar`,
   DECIMAL: (column) => `${column}::varchar`,
   TIMESTAMP: (column) => `epoch_ms(${column})`,

@@ -147,3 +147,21 @@ export const READ: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
     cancelled_at: 'time',
   },
 }
+
+/** Models that operations read as views, which are computed as they are read, and the columns. */
+export const VIEWED: typeof READ = {
+  'staging/stg_campaign_results': {
+    campaign_id: 'text',
+    happened_at: 'time',
+    conversations: 'integer',
+    replied: 'integer',
+    opted_out: 'integer',
+    recovered: 'integer',
+    messages: 'integer',
+    tracked: 'integer',
+    delivered: 'integer',
+    clicked: 'integer',
+    orders: 'integer',
+    sales: 'money',
+  },
+}

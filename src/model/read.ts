@@ -79,9 +79,15 @@ async function readModel(
 ): Promise<Model> {
   const file = join(folder, path)
   if (content instanceof Error) throw new Error(`${file}: ${content.message}`, { cause: content })
-  const text = content.trim()
+  const text = content.replace(/[\s;]+$/, '').trimStart()
   const header = readHeader(file, text)
   const { reads, columnsNamed } = await readSelect(connection, file, text)
+  // So others read it.
+  await readSelect(connection, file, `from (\n${text}\n)`).catch((cause) => {
+    throw new Error(`${file}: a model ends with its SELECT: leave out the ";" and what stands behind it`, {
+      cause,
+    })
+  })
   if (!columnsNamed) throw new Error(`${file}: the last select has a *; name its columns`)
   if (header.from?.where !== undefined) {
     const asked = await readSelect(connection, fromOf(file), rowsFrom(header.from))
@@ -218,6 +224,7 @@ async function bind(
       checkColumns(model)
       const people = ordered.find((other) => other.seen && reads.includes(other.name))
       if (model.of && people) await checkOfSales(connection, model, people)
+      if (model.by && model.layer === 'mart') await checkByCustomer(connection, model)
       if (from?.where !== undefined)
         await naming({ file: fromOf(file) }, () => connection.run(rowsFrom(from)))
     } catch (error) {
@@ -227,21 +234,36 @@ async function bind(
 }
 
 /** A model of sales is not made anew for visits: it must do without the column that they move. */
-async function checkOfSales(
+const checkOfSales = (connection: DuckDBConnection, model: Model, { name, seen = '' }: Model) =>
+  checkWithout(connection, model, name, seen, `is of sales, but reads ${name}.${seen}, which visits move`)
+
+/** Of a model by customer the rows of those of whom nothing came stay as they are, whatever the time. */
+const checkByCustomer = (connection: DuckDBConnection, model: Model) =>
+  checkWithout(
+    connection,
+    model,
+    'params',
+    'as_of',
+    'is by customer, but reads params.as_of, which moves for everyone: leave "by" out',
+  )
+
+async function checkWithout(
   connection: DuckDBConnection,
   { file, sql }: Model,
-  { name, seen = '' }: Model,
+  relation: string,
+  column: string,
+  wrong: string,
 ): Promise<void> {
   // Of two relations with one name that of the session is read.
   await connection.run(
-    `create temp table ${name} as select * exclude (${identifier(seen)}) from main.${name}`,
+    `create temp table ${relation} as select * exclude (${identifier(column)}) from main.${relation}`,
   )
   try {
     await connection.run(`explain ${sql}`)
   } catch (cause) {
-    throw new Error(`${file}: is of sales, but reads ${name}.${seen}, which visits move`, { cause })
+    throw new Error(`${file}: ${wrong}`, { cause })
   } finally {
-    await connection.run(`drop table temp.${name}`)
+    await connection.run(`drop table temp.${relation}`)
   }
 }
 

@@ -80,9 +80,13 @@ export function wantedSql(
     : `${BUCKETS[bucket]} and ${hasOne(folded('customer_id'), texts, parameter)}`
 }
 
-/** Fails with not_found; a merged profile's id finds its survivor, an erased customer's nobody. */
-export async function findCustomer({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer> {
-  const found = await db.maybe<FoundCustomer>('customer_found', [id, false])
+/** Whom the public id or the sender's own means: a merged profile's finds its survivor, an erased customer's nobody. */
+export const maybeCustomer = ({ db }: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer | undefined> =>
+  db.maybe<FoundCustomer>('customer_found', [id, false])
+
+/** The same; fails with not_found. */
+export async function findCustomer(ctx: Pick<Ctx, 'db'>, id: string): Promise<FoundCustomer> {
+  const found = await maybeCustomer(ctx, id)
   if (found) return found
   throw noSuchCustomer()
 }

@@ -80,7 +80,7 @@ export const eventDefinitionOps: readonly Op[] = [
     route: 'POST /v1/providers/{provider_id}/event-definitions',
     scopes: ['providers:write'],
     exact: true,
-    errors: ['conflict'],
+    errors: ['conflict', 'limit_reached'],
     what: 'Register an event type of a custom data source: how its data looks (JSON Schema 2020-12, or draft-07 by $schema) and where it says which entity and whom it is about (RFC 9535 paths relative to data).',
     input: { path: ofProvider, body: v.strictObject(fields) },
     output: Definition,

@@ -7,6 +7,7 @@ import { type MemberPosition, memberPage, placeIn } from '../segment/member-page
 import { audienceOf } from '../segment/saved.ts'
 import { DAY_MS } from '../time.ts'
 import { contactsOf } from './commerce-fields.ts'
+import { maybeCustomer } from './customer-rows.ts'
 import * as example from './segment-example.ts'
 import { audienceFields, HISTORY_DAYS, segmentById, segmentPath } from './segment-fields.ts'
 import { paged } from './walk.ts'
@@ -179,6 +180,8 @@ export const segmentMemberOps: readonly Op[] = [
       const from = ctx.cursors.open<HistoryPosition>(cursor, filters)
       const segment = await segmentById(ctx, segmentId)
       if (segment.first_evaluated_at === null) return { data: [], next_cursor: null }
+      // Those of customers who are gone are found by the public id alone.
+      const whose = customer_id && ((await maybeCustomer(ctx, customer_id))?.customer_id ?? customer_id)
       const oldest = new Date(ctx.now.getTime() - HISTORY_DAYS * DAY_MS)
       const found = await (await ctx.lake.sources(undefined, segment.generation)).rows<HistoryRow>(
         historyPage((await loadReadable()).models),
@@ -188,7 +191,7 @@ export const segmentMemberOps: readonly Op[] = [
           from?.generation ?? Number.MAX_SAFE_INTEGER,
           from?.customer ?? -1,
           limit + 1,
-          customer_id ?? null,
+          whose ?? null,
         ],
       )
       const { rows, last } = paged(found, limit)

@@ -6,7 +6,7 @@ import { parseDefinition, parseSaved } from '../segment/definition.ts'
 import { customerOf, explain } from '../segment/explain.ts'
 import { compileOne, displayOne } from '../segment/plan.ts'
 import { checkReferences } from '../segment/reference.ts'
-import { noSuchCustomer } from './customer-rows.ts'
+import { findCustomer, noSuchCustomer } from './customer-rows.ts'
 import * as example from './segment-example.ts'
 import { sentDefinition as definition, segmentById, segmentPath } from './segment-fields.ts'
 
@@ -149,8 +149,9 @@ export const segmentQuestionOps: readonly Op[] = [
     example: example.EXPLAINED,
     run: async (ctx, { path, query }) => {
       const segment = await segmentById(ctx, path.id)
+      const { customer_id } = await findCustomer(ctx, query.customer_id)
       const sources = await ctx.lake.sources(undefined, segment.generation)
-      const found = await customerOf(sources, query.customer_id)
+      const found = await customerOf(sources, customer_id)
       if (found === undefined) throw noSuchCustomer()
       return {
         segment_id: segment.id,

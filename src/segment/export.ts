@@ -1,3 +1,4 @@
+import { isTooMuch } from '../lake/too-much.ts'
 import type { Db, Reader } from '../op.ts'
 import { BY_ID, IN_RANGE, type MemberPlace, memberRange, rangeValues } from './member-page.ts'
 
@@ -19,13 +20,28 @@ export interface ExportAsked extends MemberPlace {
 export async function exportPage(
   served: Reader,
   db: Pick<Db, 'many'>,
-  { limit, shopDomain, ...asked }: ExportAsked,
+  asked: ExportAsked,
 ): Promise<ExportPage> {
-  const range = await memberRange(served, { ...asked, count: limit + 1 })
-  const [page] = await served.rows<Written>(EXPORT, [...rangeValues(range), limit, shopDomain])
+  const page = await writtenPage(served, asked)
   return {
     lines: await withMergeIdentifiers(page?.lines ?? '', db),
     next: page?.more ? { after: page.after, position: page.position } : null,
+  }
+}
+
+/** Half as many where what events set on them takes more memory than a request may have: anybody can send much. */
+async function writtenPage(
+  served: Reader,
+  { limit, shopDomain, ...asked }: ExportAsked,
+): Promise<Written | undefined> {
+  for (let lines = limit; ; lines = Math.ceil(lines / 2)) {
+    try {
+      const range = await memberRange(served, { ...asked, count: lines + 1 })
+      const [page] = await served.rows<Written>(EXPORT, [...rangeValues(range), lines, shopDomain])
+      return page
+    } catch (error) {
+      if (lines === 1 || !isTooMuch(error)) throw error
+    }
   }
 }
 
@@ -57,6 +73,8 @@ const iso = (column: string) => `strftime(${column}, '"%Y-%m-%dT%H:%M:%S.%gZ"')`
 
 /** Where somebody lives, as events set it on the profile. */
 const PLACE = ['city', 'countryName', 'zipCode']
+/** Characters of each: no name of a place is longer. */
+const MOST_SHOWN = 200
 const paths = `[${PLACE.map((name) => `'$.${name}'`).join(', ')}]`
 
 /** DuckDB writes the text of a page in one piece: as rows of columns, 10,000 lines would cost Node tens of milliseconds. */
@@ -66,7 +84,7 @@ const EXPORT = `
   ),
   place as (
     select customer, list_transform(
-      ${paths}, lambda path: case when json_type(properties, path) not in ('ARRAY', 'OBJECT') then properties ->> path end
+      ${paths}, lambda path: case when json_type(properties, path) not in ('ARRAY', 'OBJECT') then left(properties ->> path, ${MOST_SHOWN}) end
     ) as place
     from page join profile_properties using (customer)
   ),

@@ -3,6 +3,7 @@ import type { Serving } from '../lake/serving.ts'
 import type { Session } from '../lake/session.ts'
 import { type Columns, type Model, upstreamOf } from '../model/graph.ts'
 import { runModels, runTogether, type Step } from '../model/run.ts'
+import { isEdited } from '../model/shipped.ts'
 import { type Duck, identifier } from '../store/duckdb.ts'
 import { cameOf, EVENTS } from './came.ts'
 import { narrowed } from './narrow.ts'
@@ -92,7 +93,8 @@ export async function computeTouched(
 
 /**
  * The touched customers' rows. Most differ from the published ones by the time of the latest event only, which is that
- * of one that came, or none: events are final. The others are computed.
+ * of one that came, or none: events are final. The others are computed, and all of a model that somebody edited, which may
+ * have more of events.
  */
 async function computeCustomers(
   { duck }: Session,
@@ -102,15 +104,9 @@ async function computeCustomers(
   const needed = upstreamOf([CUSTOMERS], models)
   const model = needed.find(({ name }) => name === CUSTOMERS)
   if (!model?.seen) throw new Error(`${CUSTOMERS} does not say what it has of events`)
-  await duck.run(`
-    create table remade as
-    select customer from touched
-    where customer not in (select customer from customers_before)
-      or customer in (
-        select customer from changed_rows where relation != 'events'
-        union all
-        select customer from dated_rows where customer is not null and relation != 'events'
-      )`)
+  await duck.run(
+    `create table remade as select customer from touched where ${isEdited(model) ? KNOWN : OTHERWISE}`,
+  )
   await duck.run(`
     create table seen as
     select customer, max(occurred_at) as seen_at
@@ -125,6 +121,16 @@ async function computeCustomers(
     left join seen using (customer)`)
   return rowsOf(steps)
 }
+
+const KNOWN = 'customer is not null'
+
+/** Who was not there, or of whom there is more than events. */
+const OTHERWISE = `customer not in (select customer from customers_before)
+  or customer in (
+    select customer from changed_rows where relation != 'events'
+    union all
+    select customer from dated_rows where customer is not null and relation != 'events'
+  )`
 
 /** Computes the rows of the touched customers only, and shows everyone's: the others are as they were published. */
 export async function carryCustomers(duck: Duck, models: readonly Model[]): Promise<number> {

@@ -3,6 +3,7 @@ import {
   DuckDBDateValue,
   type DuckDBMaterializedResult,
   type DuckDBPreparedStatement,
+  type DuckDBResult,
   DuckDBTypeId,
   type DuckDBValue,
   type DuckDBValueConverter,
@@ -16,14 +17,20 @@ import { keepByteOrderMarks } from './duckdb-text.ts'
 
 keepByteOrderMarks()
 
+/** What a statement answers: its first rows, and how many more there are. */
+export interface Answer {
+  rows: Record<string, unknown>[]
+  more: number
+}
+
 /** A statement of a text failed; `cause` says why. */
 export class StatementFailed extends Error {
   /** Which it is of several. */
   readonly place: string | null
   /** What those before it answered. */
-  readonly answers: readonly Record<string, unknown>[][]
+  readonly answers: readonly Answer[]
 
-  constructor(cause: unknown, place: string | null, answers: readonly Record<string, unknown>[][]) {
+  constructor(cause: unknown, place: string | null, answers: readonly Answer[]) {
     super(`${place ?? 'A statement'} failed`, { cause })
     this.place = place
     this.answers = answers
@@ -40,11 +47,11 @@ export interface Duck {
     signal?: AbortSignal,
   ): Promise<Row[]>
   /**
-   * What each statement of a text answers, as `rows` has it, but for dates, times of day, intervals and bits, which are
-   * texts; of those that answer nothing, such as parts of a pivot, no list. Those that write files are refused. Where one
-   * fails, with StatementFailed.
+   * What each statement of a text answers, at most so many rows of each, as `rows` has them, but for dates, times of day,
+   * intervals and bits, which are texts; of those that answer nothing, such as parts of a pivot, no answer. Those that write
+   * files are refused. Where one fails, with StatementFailed.
    */
-  answers<Row = Record<string, unknown>>(text: string): Promise<Row[][]>
+  answers(text: string, most: number): Promise<Answer[]>
   /** For the appender and for reading chunks. */
   readonly connection: DuckDBConnection
 }
@@ -98,7 +105,7 @@ export function openLine(connection: DuckDBConnection, keptStatements: number): 
         const run = () => statement?.run() ?? connection.run(text, bindable(values))
         return (await rowsOf(await (signal ? interrupted(connection, signal, run) : run()))) as never
       }),
-    answers: (text) => inOrder(() => answersOf(connection, text)),
+    answers: (text, most) => inOrder(() => answersOf(connection, text, most)),
     stop,
     close: () => {
       if (!isRunning) return end()
@@ -143,28 +150,51 @@ export async function interrupted<T>(
 const NO_FILES =
   'COPY, EXPORT, ATTACH, enable_logging, query() and prepared statements are not for here: no file is written. Print rows with --json > FILE, or write a model with recoup export'
 
-async function answersOf<Row>(connection: DuckDBConnection, text: string): Promise<Row[][]> {
+async function answersOf(connection: DuckDBConnection, text: string, most: number): Promise<Answer[]> {
   if (namesWriter(text)) throw new Error(NO_FILES)
   const statements = await connection.extractStatements(text).catch(() => null)
-  const answers: Record<string, JS>[][] = []
+  const answers: Answer[] = []
   let at = 0
   try {
     // An empty text, or a mistake, which DuckDB explains when it is asked to run it.
-    if (!statements) return [(await connection.runAndReadAll(text)).convertRowObjects(toAnswer) as never]
+    if (!statements) {
+      const reader = await connection.runAndReadAll(text)
+      return [{ rows: reader.convertRowObjects(toAnswer), more: 0 }]
+    }
     for (; at < statements.count; at++) {
       const statement = await statements.prepare(at)
       try {
         if (mayWrite(statement.statementType, text)) throw new Error(NO_FILES)
-        const reader = await statement.runAndReadAll()
-        if (reader.returnType !== ResultReturnType.NOTHING) answers.push(reader.convertRowObjects(toAnswer))
+        const result = await statement.stream()
+        const answer = await answerOf(result, most)
+        if (result.returnType !== ResultReturnType.NOTHING) answers.push(answer)
       } finally {
         statement.destroySync()
       }
     }
-    return answers as never
+    return answers
   } catch (cause) {
     throw new StatementFailed(cause, await placeOf(connection, text, statements && at), answers)
   }
+}
+
+/** Reads it to its end, in which the statement may fail. */
+async function answerOf(result: DuckDBResult, most: number): Promise<Answer> {
+  const rows: Record<string, JS>[] = []
+  let count = 0
+  for (;;) {
+    const chunk = await result.fetchChunk()
+    if (!chunk?.rowCount) return { rows, more: count - rows.length }
+    count += chunk.rowCount
+    if (rows.length === most) continue
+    const found = chunk.convertRows(toAnswer).slice(0, most - rows.length)
+    rows.push(...named(result, found))
+  }
+}
+
+const named = (result: DuckDBResult, rows: readonly JS[][]): Record<string, JS>[] => {
+  const names = result.deduplicatedColumnNames()
+  return rows.map((row) => Object.fromEntries(names.map((name, n) => [name, row[n] as JS])))
 }
 
 /** The first chunk holds all of a small result: it is there at once, each further one is a turn of a thread. */
@@ -172,9 +202,7 @@ async function rowsOf(result: DuckDBMaterializedResult): Promise<Record<string, 
   const { chunkCount } = result
   if (chunkCount > 1) return await result.convertRowObjects(toJs)
   if (chunkCount === 0) return []
-  const names = result.deduplicatedColumnNames()
-  const rows = result.getChunk(0).convertRows(toJs)
-  return rows.map((row) => Object.fromEntries(names.map((name, n) => [name, row[n] as JS])))
+  return named(result, result.getChunk(0).convertRows(toJs))
 }
 
 /** To parse and bind a statement anew takes as long as a row that is found by it. */

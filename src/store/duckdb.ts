@@ -3,7 +3,7 @@ import { DAY_MS, YEAR_10000 } from '../time.ts'
 import { type DuckDBConnection, DuckDBInstance } from './duckdb-api.ts'
 import { type Duck, openLine, openLines } from './duckdb-line.ts'
 
-export { type Duck, StatementFailed } from './duckdb-line.ts'
+export { type Answer, type Duck, StatementFailed } from './duckdb-line.ts'
 
 export interface InstanceOptions {
   memoryMb: number

@@ -83,18 +83,25 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   }
 }
 
-/** Stops the Postgres of a data folder and removes its files; false, and nothing done, while a process uses it. */
+/** Marks this process as a user of a data folder whose Postgres is elsewhere, until the release: it is not removed meanwhile. */
+export async function useFolder(path: string): Promise<Lock> {
+  const folder = openFolder(path)
+  return await folder.starting(() => folder.use(OTHERS))
+}
+
+/** Stops the Postgres of a data folder and removes its files; false, and nothing done, while a process uses the folder. */
 export async function removeEmbedded(path: string): Promise<boolean> {
   if (!existsSync(path)) return true
   const folder = openFolder(path)
   return await folder.starting(async () => {
-    if (!(await folder.unused())) return false
+    if (!(await folder.unused()) || !(await folder.unused(OTHERS))) return false
     const home = readHome(folder.dataDir)
     if (home && otherOwner(folder.dataDir, home) === null) {
       await stopPostmaster(home.cluster, 'immediate')
       removeCluster(home)
     }
-    for (const name of ['postgres.json', USERS, STARTING]) rmSync(join(folder.dataDir, name), { force: true })
+    for (const name of ['postgres.json', USERS, OTHERS, STARTING])
+      rmSync(join(folder.dataDir, name), { force: true })
     return true
   })
 }
@@ -104,13 +111,15 @@ interface Folder {
   /** Runs the work while no other process starts, leaves or removes the cluster. */
   starting<T>(work: () => Promise<T>): Promise<T>
   /** Marks this process as a user of the cluster. Kernel locks, not locks in Postgres: those are lost when it crashes. */
-  use(): Promise<Lock>
+  use(users?: string): Promise<Lock>
   /** Whether no process uses the cluster; it stays so until `starting` ends. */
-  unused(): Promise<boolean>
+  unused(users?: string): Promise<boolean>
 }
 
 const STARTING = 'postgres.lock'
 const USERS = 'postgres.users'
+/** Who uses the folder, and not the cluster in it. */
+const OTHERS = 'folder.users'
 
 function openFolder(path: string): Folder {
   mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -131,9 +140,9 @@ function openFolder(path: string): Folder {
         lock.release()
       }
     },
-    use: () => take(USERS, 'shared'),
-    unused: async () => {
-      const lock = await takeLock(join(dataDir, USERS), 'exclusive', 0)
+    use: (users = USERS) => take(users, 'shared'),
+    unused: async (users = USERS) => {
+      const lock = await takeLock(join(dataDir, users), 'exclusive', 0)
       lock?.release()
       return lock !== null
     },

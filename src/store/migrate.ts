@@ -4,6 +4,7 @@ import { resolveBinary } from 'dbmate'
 import type postgres from 'postgres'
 import { CHECKOUT } from '../config.ts'
 import { errorCode, fail, isUniqueViolation } from '../errors.ts'
+import { log } from '../log.ts'
 import connect from './driver.ts'
 import { KNOWN_VERSIONS, MIGRATIONS } from './known-versions.ts'
 
@@ -11,6 +12,7 @@ const OLDEST_VERSION = 160_000
 /** Advisory lock of one migration run in a database: "recoup" in ASCII, as a bigint. */
 const MIGRATION_LOCK = 0x7265636f7570
 const LOCK_RETRY_MS = 100
+const SAY_MS = 2_000
 
 export interface MigrateOptions {
   /** Applies nothing to a database that has a schema: it throws `conflict` where that is older. */
@@ -35,21 +37,30 @@ export async function migrate(
     const refusal = refusalOf(server as ServerFacts)
     if (refusal) throw fail('unavailable', refusal)
 
+    const look = async () => {
+      const schema = await schemaOf(sql)
+      const { pending, unknown, isNew } = schema
+      if (unknown.length && !newerToo)
+        throw fail(
+          'conflict',
+          `The database was migrated by a newer version: ${unknown.join(', ')} is not known here. Use that version.`,
+        )
+      if (pending.length && onlyNew && !isNew)
+        throw fail(
+          'conflict',
+          `The database is older than this version, which has ${counted(pending.length)}. Start the new server (recoup dev or serve), or run: recoup migrate`,
+        )
+      return schema
+    }
+    if (onlyNew) {
+      const { unknown, isNew } = await look()
+      if (!isNew) return { applied: [], unknown }
+    }
     await haveLock(sql)
-    const { pending, unknown, isNew } = await schemaOf(sql)
-    if (unknown.length && !newerToo)
-      throw fail(
-        'conflict',
-        `The database was migrated by a newer version: ${unknown.join(', ')} is not known here. Use that version.`,
-      )
-    if (pending.length && onlyNew && !isNew)
-      throw fail(
-        'conflict',
-        `The database is older than this version, which has ${counted(pending.length)}. Start the new server (recoup dev or serve), or run: recoup migrate`,
-      )
+    const { pending, unknown } = await look()
     if (pending.length) {
       await dropHalfMade(sql)
-      await dbmate(target)
+      await dbmate(withLogin(target, sql.options))
     }
     return { applied: pending, unknown }
   })
@@ -60,11 +71,23 @@ export async function migrate(
  * statement that is older, and the one that waits for the lock of who makes the index would be among them.
  */
 async function haveLock(sql: postgres.Sql): Promise<void> {
-  for (;;) {
+  for (let waited = 0; ; waited += LOCK_RETRY_MS) {
     const [lock] = await sql`select pg_try_advisory_lock(${MIGRATION_LOCK}) as taken`
     if (lock?.taken) return
+    if (waited === SAY_MS) log('warn', 'migration_awaited', await holderOf(sql))
     await pause(LOCK_RETRY_MS)
   }
+}
+
+/** Of the lock; none when it has just let go. */
+async function holderOf(sql: postgres.Sql): Promise<Record<string, unknown> | undefined> {
+  const [holder] = await sql`
+    select pid as postgres_pid, client_addr::text, backend_start
+    from pg_locks join pg_stat_activity using (pid)
+    where locktype = 'advisory' and granted and objsubid = 1
+      and database = (select oid from pg_database where datname = current_database())
+      and (classid::bigint << 32) + objid::bigint = ${MIGRATION_LOCK}`
+  return holder
 }
 
 /** Drops what is left of indexes that a run was killed over; its Postgres may be at work on one still, and is waited for. */
@@ -152,7 +175,12 @@ async function dbmate(url: string): Promise<void> {
   const options = ['--migrations-dir', MIGRATIONS, '--no-dump-schema', '--env-file', '/dev/null', 'migrate']
   const child = spawn(resolveBinary(), options, {
     cwd: CHECKOUT,
-    env: { PATH: process.env.PATH, DATABASE_URL: url },
+    env: {
+      PATH: process.env.PATH,
+      SSL_CERT_FILE: process.env.SSL_CERT_FILE,
+      SSL_CERT_DIR: process.env.SSL_CERT_DIR,
+      DATABASE_URL: url,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
@@ -167,6 +195,14 @@ async function dbmate(url: string): Promise<void> {
   })
   if (code !== 0)
     throw new Error(`The database could not be migrated: ${output.trim().split('\n').slice(-3).join(' ')}`)
+}
+
+/** With what the driver takes from the environment where the URL does not say it. */
+function withLogin(url: string, { user, pass }: { user: string; pass: unknown }): string {
+  const parsed = new URL(url)
+  parsed.username ||= encodeURIComponent(user)
+  parsed.password ||= typeof pass === 'string' ? encodeURIComponent(pass) : ''
+  return parsed.href
 }
 
 /** dbmate asks for TLS unless told otherwise, and a server on this machine rarely has it. */

@@ -1,5 +1,6 @@
 // Recoup's pixel: what happens on the pages of a shop, sent to POST /cdp/ingest. docs/pixel.md says how it is used.
-// Served as it stands, but without comments and indentation: no line may start with // or end in the middle of a text.
+// Served as it stands, but without comments, indentation and blanks around operators: no line may start with // or end in
+// the middle of a text, and no text may have an operator between blanks.
 ;(() => {
   const VISITOR = 'recoup_id'
   const SESSION = 'recoup_session'
@@ -7,10 +8,10 @@
   const CONSENT = 'recoup_consent'
   const SINCE = 'recoup_since'
   const QUEUED = 'recoup_q.'
+  // Where localStorage takes nothing; the id always.
+  const IN_COOKIES = [VISITOR, NAMED, CONSENT]
   const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content']
   const MINUTE = 60_000
-  // The host takes the time of an event that is a day old for a wrong clock.
-  const KEPT_MS = 1_440 * MINUTE
   const MOST_QUEUED = 100
   const MOST_IN_BATCH = 25
   // Of a body: the host takes no more, nor does a browser when the page is left.
@@ -27,7 +28,7 @@
   /** @type {any} */
   const script = document.currentScript
   const { shop = page.Shopify?.shop, consent: initialConsent = 'granted', auto } = script?.dataset ?? {}
-  if (!script?.src || !shop || page.recoup?.loaded) return
+  if (!script?.src || !shop) return
   const host = new URL('ingest', script.src).href
 
   // Where a browser keeps nothing for this page, it is kept as long as the page.
@@ -43,18 +44,31 @@
       return undefined
     }
   }
-  const kept = (key) => early[key] ?? memory[key] ?? attempt(() => localStorage.getItem(key)) ?? ''
+  const cookie = (key) =>
+    attempt(() => RegExp(`(?:^|; )${key}=([\\w-]+)(?:;|$)`).exec(document.cookie)?.[1]) ?? ''
+  // Pages that may send anything come over https.
+  const setCookie = (key, value) =>
+    attempt(() => {
+      // biome-ignore lint/suspicious/noDocumentCookie: the other interface is not there in every browser
+      document.cookie = `${key}=${value}; path=/; max-age=${value ? 34_000_000 : 0}; samesite=lax; secure`
+    })
+  const kept = (key) => early[key] ?? memory[key] ?? attempt(() => localStorage.getItem(key)) ?? cookie(key)
   const keep = (key, value) => {
     memory[key] = value
     attempt(() => {
       localStorage.setItem(key, value)
       delete memory[key]
     })
+    if (!memory[key] || !IN_COOKIES.includes(key)) return
+    // First: other tabs hear that the value before it is gone, and look for the new one.
+    setCookie(key, value)
+    attempt(() => localStorage.removeItem(key))
   }
   const drop = (key) => {
     delete early[key]
     delete memory[key]
     attempt(() => localStorage.removeItem(key))
+    if (IN_COOKIES.includes(key)) setCookie(key, '')
   }
   const consent = () => kept(CONSENT) || initialConsent
   const remember = (key, value) => {
@@ -70,28 +84,22 @@
   const bytesOf = (text) => new TextEncoder().encode(text).length
   const bodyOf = (texts) => `{"source":{"scope":${JSON.stringify(shop)}},"events":[${texts.join()}]}`
 
+  const timeStamp = (ms = Date.now()) => new Date(ms).toISOString()
+  // The host takes the time of an event that is a day old for a wrong clock.
+  const oldest = () => Date.now() - 1_440 * MINUTE
   const random = () =>
     attempt(() => crypto.randomUUID()) ??
     'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'.replace(/x/g, () => ((Math.random() * 16) | 0).toString(16))
 
-  const visitor = () => {
-    const cookies = attempt(() => document.cookie) ?? ''
-    return /(?:^|; )recoup_id=([\w-]{8,64})(?:;|$)/.exec(`${cookies}; ${VISITOR}=${kept(VISITOR)}`)?.[1] ?? ''
-  }
-  const setCookie = (id, seconds) => {
-    const secure = location.protocol === 'https:' ? '; secure' : ''
-    // biome-ignore lint/suspicious/noDocumentCookie: the other interface is not there in every browser
-    document.cookie = `${VISITOR}=${id}; path=/; max-age=${seconds}; samesite=lax${secure}`
-  }
+  const visitor = () => [cookie(VISITOR), kept(VISITOR)].find((id) => /^[\w-]{8,64}$/.test(id)) ?? ''
   const madeVisitor = () => {
     const id = visitor() || random()
     keep(VISITOR, id)
-    attempt(() => setCookie(id, 34_000_000))
+    setCookie(VISITOR, id)
     return id
   }
   const dropVisitor = () => {
     for (const key of [VISITOR, NAMED, SESSION]) drop(key)
-    attempt(() => setCookie('', 0))
   }
 
   // Half an hour without an event ends a session. A campaign counts until the next one, or the session's end.
@@ -158,10 +166,14 @@
   let failures = 0
   let timer = 0
 
+  // What happens meanwhile puts nothing off: a page may never pause.
   const wait = (ms) => {
-    if (sending.length > 0 || (failures > 0 && ms === BATCH_MS)) return
+    if (sending.length > 0 || ((failures > 0 || timer) && ms === BATCH_MS)) return
     clearTimeout(timer)
-    timer = setTimeout(() => send().catch(() => {}), ms)
+    timer = setTimeout(() => {
+      timer = 0
+      send().catch(() => {})
+    }, ms)
   }
 
   const retry = () => {
@@ -171,13 +183,13 @@
 
   // What is under way is left out: it is either confirmed or sent again later. A large event goes alone.
   const nextBatch = (underWay) => {
-    const oldest = `${QUEUED}${(Date.now() - KEPT_MS).toString(36)}`
+    const first = `${QUEUED}${oldest().toString(36)}`
     const keys = []
     const texts = []
     let units = 0
     for (const key of queued()) {
       const text = kept(key)
-      if (key < oldest || !parsed(text)) drop(key)
+      if (key < first || !parsed(text)) drop(key)
       else if (!underWay.includes(key)) {
         units += text.length
         if (keys.length === MOST_IN_BATCH || (keys.length > 0 && units > MOST_UNITS)) break
@@ -241,7 +253,7 @@
     scope: shop,
     eventType,
     eventId: random(),
-    timeStamp: new Date().toISOString(),
+    timeStamp: timeStamp(),
   })
 
   /** @type {(eventType: string, properties?: any, about?: any) => void} */
@@ -302,7 +314,8 @@
     const choice = consent()
     if (choice !== 'granted' && choice !== 'denied') return
     if (choice === 'granted') {
-      for (const event of held) if (event.timeStamp >= kept(SINCE)) attempt(() => record(event))
+      const since = [kept(SINCE), timeStamp(oldest())].sort()[1]
+      for (const event of held) if (event.timeStamp >= since) attempt(() => record(event))
       for (const key in early) if (!attempt(() => localStorage.getItem(key))) keep(key, early[key])
     }
     held = []
@@ -326,7 +339,7 @@
       for (const key of [...queued(), SINCE]) drop(key)
       dropVisitor()
     } else {
-      if (kept(CONSENT) === 'denied') keep(SINCE, new Date().toISOString())
+      if (kept(CONSENT) === 'denied') keep(SINCE, timeStamp())
       for (const key of Object.keys(early)) keep(key, early[key])
     }
     keep(CONSENT, choice)
@@ -374,11 +387,12 @@
     follow()
   }
 
-  attempt(() => {
-    const waiting = [...(page.recoup?.q ?? [])].map((values) => [...values])
+  const begin = () => {
+    if (page.recoup.loaded) return
+    const waiting = [...(page.recoup.q ?? [])].map((values) => [...values])
     page.recoup = run
     page.recoup.loaded = true
-    for (const values of waiting) if (values[0] === 'consent') run('consent', values[1])
+    for (const [command, ...values] of waiting) if (command === 'consent') run(command, ...values)
     // Where the visitor came in counts, wherever the page has gone by the time of the choice.
     if (consent() !== 'granted') session()
     if (auto !== 'off') run('page')
@@ -394,5 +408,14 @@
     if (document.readyState === 'loading') on('DOMContentLoaded', declared)
     else declared()
     wait(BATCH_MS)
+  }
+
+  attempt(() => {
+    page.recoup ??= (...values) => {
+      page.recoup.q = [...(page.recoup.q ?? []), values]
+    }
+    // A page that the browser loads ahead may never be seen.
+    if (page.document.prerendering === true) on('prerenderingchange', begin)
+    else begin()
   })
 })()

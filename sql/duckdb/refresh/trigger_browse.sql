@@ -1,9 +1,10 @@
 -- Products that customers looked at last, of those who did nothing more for $3 minutes; not visitors, whom anybody can
--- make up and nobody can write to. $1, $2: after and until when these passed.
+-- make up and nobody can write to. $1, $2: after and until when these passed, since the view or since it came in: pages of
+-- who was offline send theirs up to a day later, and clocks are behind.
 with lately as (
     select *
     from stg_events
-    where occurred_at > $1::timestamp - to_minutes($3::bigint) and occurred_at <= $2::timestamp
+    where occurred_at > $1::timestamp - to_minutes($3::bigint) - to_days(1) and occurred_at <= $2::timestamp
 ),
 
 -- Whole rows, so that nothing of an earlier view stands in for what the last one does not say; of views at one instant
@@ -12,6 +13,7 @@ viewed as (
     select
         customer,
         occurred_at as at,
+        received_at,
         product_id,
         product_title,
         variant_id,
@@ -53,4 +55,11 @@ cross join params
 where
     customers.provenance <> 'pixel'
     and viewed.at <= $2::timestamp - to_minutes($3::bigint)
+    and (
+        viewed.at > $1::timestamp - to_minutes($3::bigint)
+        or (
+            viewed.received_at > $1::timestamp - to_minutes($3::bigint)
+            and viewed.received_at <= $2::timestamp - to_minutes($3::bigint)
+        )
+    )
     and (acted.at is null or acted.at < viewed.at)

@@ -1,5 +1,6 @@
 -- As store_channel_take, for many: takes channels that customers ($2: JSON) are to have from contacts of nobody, or of
--- customers that the store removed; the customers' contacts get what was said about them.
+-- customers that the store removed; the customers' contacts get what was said about them. What is left of a contact of nobody
+-- without any is the customer's, too.
 with given as materialized (
     select subject, email, phone from json_to_recordset($2::text::json) as (subject integer, email text, phone text)
 ),
@@ -46,11 +47,23 @@ words as (
         offset 0
     ) as theirs
     on conflict do nothing
+),
+
+taken as materialized (
+    select id, array_agg(address) as addresses, min(subject) as subject
+    from held
+    group by id
 )
 
 update contact
 set
-    email = case when contact.email = any(array(select address from held)) then null else contact.email end,
-    phone = case when contact.phone = any(array(select address from held)) then null else contact.phone end,
+    subject = case
+        when coalesce(contact.email = any(addresses), true) and coalesce(contact.phone = any(addresses), true)
+            then coalesce(contact.subject, taken.subject)
+        else contact.subject
+    end,
+    email = case when contact.email = any(addresses) then null else contact.email end,
+    phone = case when contact.phone = any(addresses) then null else contact.phone end,
     updated_at = now()
-where contact.brand_id = $1 and contact.id = any(array(select id from held))
+from taken
+where contact.brand_id = $1 and contact.id = any(array(select id from taken)) and contact.id = taken.id

@@ -1,5 +1,5 @@
 -- Takes an email ($2) or phone ($3) from the contact of nobody, or of a customer that the store removed, for a customer
--- ($4), whose contacts get what was said about it.
+-- ($4), whose contacts get what was said about it. What is left of a contact of nobody without any is the customer's, too.
 with held as (
     select contact.id
     from contact
@@ -20,6 +20,13 @@ words as (
 )
 
 update contact
-set email = nullif(contact.email, $2), phone = nullif(contact.phone, $3), updated_at = now()
+set
+    subject = case
+        when coalesce(nullif(contact.email, $2), nullif(contact.phone, $3)) is null then coalesce(contact.subject, $4)
+        else contact.subject
+    end,
+    email = nullif(contact.email, $2),
+    phone = nullif(contact.phone, $3),
+    updated_at = now()
 from held
 where contact.brand_id = $1 and contact.id = held.id

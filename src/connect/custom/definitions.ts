@@ -7,6 +7,7 @@ import { checkMappings, type Mappings } from './mappings.ts'
 import { refuseReservedType } from './slug.ts'
 
 export const TYPE = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
+const MOST_DEFINITIONS = 200
 export const TYPE_SAYS = 'must be a letter followed by letters, digits or underscores, at most 64 characters'
 
 /** An event type of a provider. Integers beyond 2^53 in its schema are raw JSON (src/event/exact.ts). */
@@ -71,7 +72,7 @@ export const getDefinition = async (
   id: string,
 ): Promise<EventDefinition> => definitionOf(await db.one<DefinitionRow>('definition_by_id', [providerId, id]))
 
-/** Registers an event type. Fails with not_found, bad_request or conflict. */
+/** Registers an event type. Fails with not_found, bad_request, conflict or limit_reached. */
 export async function createDefinition(
   db: Db,
   providerId: string,
@@ -89,6 +90,7 @@ export async function insertDefinition(
   definition: NewDefinition,
   templateKey: string | null = null,
 ): Promise<EventDefinition> {
+  await refuseTooMany(tx)
   const {
     type,
     name,
@@ -109,6 +111,16 @@ export async function insertDefinition(
     is_enabled,
   ])
   return definitionOf(row)
+}
+
+async function refuseTooMany(tx: Statements): Promise<void> {
+  await tx.one('providers_lock')
+  const { count } = await tx.one<{ count: number }>('definitions_count')
+  if (count >= MOST_DEFINITIONS)
+    throw fail(
+      'limit_reached',
+      `A brand has at most ${MOST_DEFINITIONS} event definitions, and this one has them all: change one that is no longer used`,
+    )
 }
 
 /**

@@ -89,7 +89,10 @@ async function putContact({ tx, brandId }: StoreWork, { subject, ...named }: Nam
     if (!('conflict' in put)) return
     const { conflict } = put
     const wanted = { email: null, phone: null, [conflict]: found[conflict] }
-    if (await tx.run('store_channel_take', [wanted.email, wanted.phone, found.subject])) continue
+    if (await tx.run('store_channel_take', [wanted.email, wanted.phone, found.subject])) {
+      await tx.run('consents_merged', [[found.subject]])
+      continue
+    }
     log('warn', 'store_contact_conflict', { brand_id: brandId, channel: conflict })
     found[conflict] = null
   }

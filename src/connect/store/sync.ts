@@ -90,6 +90,7 @@ async function walkAll(options: SyncOptions, purpose: Purpose, begin: Begin): Pr
       const about = { brand_id: connection.brandId, entity }
       if (error.code === 'forbidden') {
         log('warn', 'store_scope_missing', about)
+        if (purpose === 'backfill') await options.db.run('store_sync_leave', [entity])
         walked.push({ entity, read: 0, skipped: error.message })
       } else if (isOfOne(error, failures)) {
         log('warn', 'store_walk_failed', { ...about, ...errorFields(error) })

@@ -188,6 +188,7 @@ function oauth(components: Components): DocumentedRoute[] {
 function webApp(components: Components): DocumentedRoute[] {
   const { page, redirect } = signInAnswers(components)
   const next = field('next', 'A path of the web app to go to afterwards.', TEXT)
+  const chosen = field('brand_id', 'The brand that is chosen beforehand.', { type: 'string', format: 'uuid' })
   const failing = page({
     400: 'The request is malformed.',
     403: 'The form was not sent by a page of this origin.',
@@ -220,9 +221,9 @@ function webApp(components: Components): DocumentedRoute[] {
     }),
     documented('GET /sign-in/brand', 'show_brands', {
       summary: 'Brand page',
-      description: 'The brands of whoever is signed in.',
+      description: 'The brands of whoever is signed in; with `brand_id` that one is chosen beforehand.',
       security: session,
-      parameters: [next],
+      parameters: [next, chosen],
       responses: { ...page({ 200: 'The page.' }), 303: redirect('Not signed in.'), ...failing },
     }),
     documented('POST /sign-in/brand', 'choose_brand', {

@@ -182,7 +182,9 @@ function targetOf({ protocol, hostname }: URL): string {
 }
 
 /** For the policy of the page: browsers hold the whole way to it, and a site may lead on to another. */
-const sourceOf = ({ protocol, origin }: URL) => (protocol === 'http:' ? origin : protocol)
+const sourceOf = ({ protocol, origin, hostname }: URL) =>
+  // A policy knows no IPv6 addresses.
+  protocol === 'http:' && !hostname.startsWith('[') ? origin : protocol
 
 /** A client's own name, on one line, without what would turn the text around it. */
 const shownName = (name: string) =>

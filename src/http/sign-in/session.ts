@@ -40,7 +40,7 @@ export function sessionRoutes({ signIn, everywhere }: SessionDeps): Route[] {
     if (!session) return redirect(`/sign-in?${new URLSearchParams({ next })}`)
     return brandPage({
       memberships: await membershipsOf(pipeline, session.userId),
-      brandId: session.brand.id,
+      brandId: request.query.get('brand_id') ?? session.brand.id,
       next,
     })
   }

@@ -2,7 +2,8 @@
 -- `offset 0` keeps it a lookup by the key: else the planner may read all rows of a brand that is most of a table.
 select
     run.id, run.campaign_id, run.version, run.contact_id, run.subject, coalesce(redirect.customer, run.subject) as customer,
-    run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.branch, run.step, run.attempts,
+    run.trigger_event, run.event_id, run.source_kind, run.source_id, run.triggered_at, run.facts, run.branch, run.step, run.former_outcome,
+    run.attempts,
     campaign.status = 'active' as is_active,
     least(
         run.bought_at,
