@@ -19,6 +19,7 @@ import { runCampaigns } from './fixtures/campaign-round.ts'
 import { runCommand } from './fixtures/command.ts'
 import { askErasure, goOnErasing } from './fixtures/erasing.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { freePort } from './fixtures/free-port.ts'
 import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
 import { checkout, order } from './fixtures/store-bodies.ts'
 
@@ -161,6 +162,16 @@ t.test('of a message to which a gateway never answered it is not known whether i
   const { brand } = await unanswered()
   t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown', attempts: 8 }])
   t.match(await runOf(brand), { state: 'ended', outcome: 'failed' })
+})
+
+t.test('a message whose gateway was never reached was not sent', async (t) => {
+  const { brand } = await withGateway()
+  const url = `http://127.0.0.1:${await freePort()}`
+  await cli('channel set', { brand: brand.id, channel: 'sms', adapter: 'http_sms', url })
+  await stage.campaign(brand)
+  await abandoned(brand)
+  await stage.pass(3 * 1_440)
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_failed', attempts: 8 }])
 })
 
 t.test('the frequency cap counts a message to which a gateway never answered', async (t) => {
@@ -348,6 +359,38 @@ t.test('a checkout whose message did not arrive is not recovered by its order', 
   const body = order({ checkout_id: Number(left?.external_id), ...times })
   await stage.tell(brand, { topic: 'orders/create', triggeredAt: clock.now(), body })
   t.equal((await checkoutOf())?.state, 'completed')
+})
+
+t.test('an id that a gateway gave to two messages means the newer one', async (t) => {
+  const { gateway, brand, tell } = await withGateway()
+  gateway.id = '17'
+  await stage.campaign(brand)
+  for (let n = 0; n < 2; n++) {
+    await abandoned(brand)
+    await stage.pass(31)
+  }
+  t.match(await tell({ type: 'failed', id: 17 }), { status: 200, body: { ok: true } })
+  const statuses = async () => (await messagesOf(brand)).map(({ status }) => status)
+  t.strictSame(await statuses(), ['sent', 'failed'])
+  await tell({ type: 'delivered', id: 17 })
+  t.strictSame(await statuses(), ['sent', 'delivered'])
+})
+
+t.test('a failure counts whatever a gateway says of it', async (t) => {
+  for (const [error, kept] of [
+    ['x\0'.repeat(500), 'x'.repeat(250)],
+    [30007, '30007'],
+    [parseExactly('9007199254740993'), '9007199254740993'],
+    [{ code: 30007, name: 'filtered' }, '{"code":30007,"name":"filtered"}'],
+  ] as const) {
+    const { brand, tell } = await withGateway()
+    await stage.campaign(brand)
+    await abandoned(brand)
+    await stage.pass(31)
+    t.match(await tell({ type: 'failed', id: 'gw_1', error }), { status: 200, body: { ok: true } })
+    const [message] = await messagesOf(brand)
+    t.strictSame([message?.status, message?.error], ['failed', kept])
+  }
 })
 
 t.test('what a gateway tells of a message before it answers for it is told again', async (t) => {

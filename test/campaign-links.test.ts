@@ -340,6 +340,29 @@ const BUTTON = /That was a mistake/
 const NOTHING = /Nothing was changed/
 const consentOf = async (id: string) =>
   (await sql`select email_consent from contact where id = ${id}`)[0]?.email_consent
+t.test('an opt-out link is about the address that its message went to', async (t) => {
+  const brand = await newBrand(db)
+  const { id, contactId, messageId, text } = await conversation(brand, '{{opt_out.link}}', 'email')
+  const own = db.postgres.forBrand(brand.id)
+  const [contact] = await sql`select email from contact where id = ${contactId}`
+  const email: string = contact?.email
+  await sql`
+    insert into message (
+      brand_id, id, conversation_id, contact_id, idempotency_key, direction, channel, author, body, status, address, created_at
+    )
+    values (
+      ${brand.id}, ${messageId}, ${id}, ${contactId}, ${messageId}, 'outbound', 'email', 'campaign', ${text}, 'sent', ${email}, ${NOW}
+    )`
+  await sql`update contact set email = 'moved@example.com' where id = ${contactId}`
+  const [path = ''] = pathsIn(text)
+  await get(path)
+  const made = await own.tx((tx) =>
+    upsertContact(tx, { subject: null, email, phone: null, firstName: null, lastName: null }),
+  )
+  t.equal(await consentOf('contactId' in made ? made.contactId : ''), 'unsubscribed')
+  t.equal(await consentOf(contactId), 'unsubscribed')
+})
+
 /** Somebody with an opt-out link, who said something before on being sent emails. */
 async function linked(before: 'subscribed' | 'unsubscribed' | 'unknown') {
   const brand = await newBrand(db)

@@ -11,6 +11,7 @@ import { setLogLevel } from '../src/log.ts'
 import type { Brand } from '../src/op.ts'
 import { campaignStage } from './fixtures/campaign.ts'
 import { eventually } from './fixtures/eventually.ts'
+import { freePort } from './fixtures/free-port.ts'
 import { mailServer } from './fixtures/mail-server.ts'
 import { SEAL } from './fixtures/store.ts'
 import { checkout } from './fixtures/store-bodies.ts'
@@ -319,6 +320,14 @@ t.test('a message that a mail server may have is shown as that, and never sent a
   t.equal(texts.length, 1)
   t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown', attempts: 1 }])
   t.match(await sql`select outcome from campaign_run where brand_id = ${brand.id}`, [{ outcome: 'failed' }])
+})
+
+t.test('a message whose mail server was never reached was not sent', async (t) => {
+  const brand = await withMail(await freePort())
+  await stage.pass(3 * 1_440)
+  t.match(await messagesOf(brand), [
+    { status: 'failed', reason: 'send_failed', error: /ECONNREFUSED/, attempts: 8 },
+  ])
 })
 
 /** A sender dies while it has the brand's message in hand. */

@@ -2,6 +2,7 @@ import t from 'tap'
 import { v7 } from 'uuid'
 import { createKey } from '../src/access/key.ts'
 import { versionsOf } from '../src/campaign/held-run.ts'
+import { occurrenceOf } from '../src/campaign/occurrence.ts'
 import { renameEventInCampaigns } from '../src/campaign/rename-event.ts'
 import { updateCampaign } from '../src/campaign/saved.ts'
 import { startByResults } from '../src/campaign/start-results.ts'
@@ -89,6 +90,34 @@ t.test('an order starts once, also where a server names it as the store’s own 
     (await runsOf(brand)).map(({ occurrence }) => occurrence),
     ['order_created:5001'],
   )
+})
+
+t.test('no event that a server names so starts what refreshes find', async (t) => {
+  const brand = await stage.brand()
+  const { id } = await createSegment(stage.db.postgres.forBrand(brand.id), LOOKED_LATELY)
+  const filters = [{ field: 'event.segment_id', operator: '=', value: id }]
+  for (const trigger_event of ['segment_entered', 'customer_winback', 'browse_abandoned'])
+    await stage.campaign(brand, {
+      trigger_event,
+      ...(trigger_event === 'segment_entered' && { filters }),
+    })
+  clock.pass(10)
+  const told = ['segment_entered', 'customer_winback', 'browse_abandoned'].map((event_type) => ({
+    ...{ brand_id: brand.id, email: 'ada@example.com', occurred_at: clock.now().getTime() },
+    ...{ event_id: event_type, event_type, properties: { segment_id: id } },
+  }))
+  await logBatch(sql, told)
+  await stage.tick()
+  t.same(await sql`select event_type from trigger_event where brand_id = ${brand.id}`, [])
+  await stage.round()
+  t.same(await runsOf(brand), [])
+})
+
+t.test('what was taken into the lake before as such an event starts nothing', async (t) => {
+  const told = { event_id: 'e', event_type: 'segment_entered', subject: 1, occurred_at: clock.now() }
+  const nothing = () => undefined
+  const beside = { hasRecord: () => false, order: nothing, subscription: nothing, delivery: nothing }
+  t.equal(occurrenceOf({ ...told, properties: {} }, beside), null)
 })
 
 t.test('an order starts as fulfilled when all that was sent of it is on its way', async (t) => {

@@ -214,3 +214,22 @@ t.test('a refusal is none once it speaks of an order, and is one again with cour
       for (const text of [`${refusal} ${order}`, `${order} ${refusal}`]) t.equal(wishOf(text), null, text)
   }
 })
+
+/** Milliseconds of CPU time. */
+function cpuOf(work: () => unknown): number {
+  const from = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(from)
+  return (user + system) / 1_000
+}
+
+const REPEATED = ['paren ya', ...Object.values(WISHES).flatMap(({ stop, start }) => [...stop, ...start])]
+
+t.test('no text takes long, whatever it says how often', async (t) => {
+  for (const text of REPEATED)
+    for (let times = 1; times * (text.length + 1) < 100; times++) {
+      const long = `${`${text} `.repeat(times)}x`
+      const took = cpuOf(() => wishOf(long))
+      t.ok(took < 50, `${long}: ${took} ms`)
+    }
+})

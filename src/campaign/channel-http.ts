@@ -46,11 +46,24 @@ export function httpChannel(
           is: 'later',
           error: cause instanceof Error ? cause.message : String(cause),
           unanswered: true,
+          mayHave: !isUnreached(cause),
         }
       }
     },
   }
 }
+
+/** Codes of connections that were never made. */
+const UNREACHED = [
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]
+
+const isUnreached = (cause: unknown) => UNREACHED.includes((cause as { code?: string } | null)?.code ?? '')
 
 function outcomeOf(response: Response, text: string): Sent {
   const { status } = response

@@ -20,8 +20,11 @@ export interface Parcel {
 /** What became of an attempt. */
 export type Sent =
   | { is: 'sent'; providerMessageId: string | null }
-  /** Not taken now; another attempt may be, not before a while that the channel asked for, if it answered at all. */
-  | { is: 'later'; error: string; afterMs?: number; unanswered?: boolean }
+  /**
+   * Not taken now; another attempt may be, not before a while that the channel asked for. `unanswered`: it will answer for
+   * no other one now, either. `mayHave`: it may have the message all the same.
+   */
+  | { is: 'later'; error: string; afterMs?: number; unanswered?: boolean; mayHave?: boolean }
   /** It will never be taken. */
   | { is: 'refused'; error: string }
   /** It may have been taken or not. */

@@ -21,6 +21,8 @@ export interface Link {
   conversationId: string
   campaignId: string | null
   channel: ConsentChannel
+  /** That its message went to; null: it is not known. */
+  address: string | null
   brandName: string
   /** Whether whom its message was for is erased. */
   erased: boolean
@@ -37,6 +39,7 @@ interface LinkRow {
   conversation_id: string
   campaign_id: string | null
   channel: ConsentChannel
+  address: string | null
   brand_name: string
   erased: boolean
   taken_back: boolean
@@ -57,6 +60,7 @@ export async function linkOf(postgres: Postgres, sent: string): Promise<Link | u
       conversationId: row.conversation_id,
       campaignId: row.campaign_id,
       channel: row.channel,
+      address: row.address,
       brandName: row.brand_name,
       erased: row.erased,
       takenBack: row.taken_back,
@@ -99,10 +103,11 @@ const MISTAKE_MS = DAY_MS
 /** Opts out by a link. False: whom it was for is erased, and nothing was done. */
 export async function optOut(
   postgres: Postgres,
-  { brandId, conversationId, channel, takenBack }: Link,
+  { brandId, conversationId, channel, address, takenBack }: Link,
   at: Date,
 ): Promise<boolean> {
-  const wish = { conversationId, channel, wants: 'stop', source: BY_LINK, at } as const
+  const source = BY_LINK
+  const wish = { conversationId, channel, wants: 'stop', source, address: address ?? undefined, at } as const
   // A reply at another address of the same person holds their contacts in another order.
   return await persistently(() =>
     postgres.forBrand(brandId).tx(async (tx) => {

@@ -6,6 +6,3 @@ export const lettersOf = (text: string): string =>
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
-
-/** A pattern of phrases that commas part. */
-export const oneOf = (phrases: string) => `(?:${phrases.split(',').map(lettersOf).join('|')})`

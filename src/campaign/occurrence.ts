@@ -72,6 +72,11 @@ export function occurrenceOf(event: TriggerEvent, beside: Beside): Occurrence | 
       return ofFulfillment(event, idIn(properties.order_id), beside)
     case 'subscription_changed':
       return properties.change === 'stopped' ? ofSubscription(event, beside) : null
+    // Refreshes alone find who is meant, whatever a server says.
+    case 'browse_abandoned':
+    case 'customer_winback':
+    case 'segment_entered':
+      return null
     default:
       return ofCustomEvent(event, beside)
   }

@@ -1,20 +1,23 @@
-import { lettersOf, oneOf } from './letters.ts'
+import { lettersOf } from './letters.ts'
 import { ownWords } from './own-words.ts'
+import { either, inTurn, isAll, oneOf, type Pattern, repeated } from './phrase.ts'
 import { ENGLISH_REFUSALS, NO_THANKS, REFUSALS } from './refusal.ts'
 
 /** Words that end messages when they are all that somebody writes, as carriers and laws know them. */
 const ENDS = oneOf(`
-  stopall, cancel, end, revoke, optout, opt out, opt me out, unsub, no more messages, no more texts,
+  stopall, optout, opt out, opt me out, unsub, no more messages, no more texts,
   no more sms, no more emails, stopp, stoppen, abmelden, mich abmelden, abmeldung, abbestellen, austragen, keine sms mehr,
   keine nachrichten mehr, keine mails mehr, keine e-mails mehr, keine werbung mehr, arrêt, arrêter, arrêtez,
   désabonner, me désabonner, se désabonner, désabonnez-moi, désabonnement, désinscrire, me désinscrire, désinscrivez-moi,
   désinscription, ne plus recevoir,
-  baja, darme de baja, dar de baja, dame de baja, alto, detener, basta, cancelar, desuscribir, desuscribirme, no más mensajes, no más sms,
+  baja, darme de baja, dar de baja, dame de baja, alto, detener, basta, desuscribir, desuscribirme, no más mensajes, no más sms,
   no quiero más mensajes, não quero mais mensagens,
   parar, pare, sair, descadastrar, disiscrivi, disiscrivimi, disiscrizione, cancellami, basta messaggi, basta sms,
-  uitschrijven, afmelden, afmeld, geen berichten meer, geen sms meer, avsluta, avmeld, avregistrera, lopeta, wypisz, rezygnuję, odhlásit, dezabonare, iptal,
+  uitschrijven, afmelden, afmeld, geen berichten meer, geen sms meer, avsluta, avmeld, avregistrera, lopeta, wypisz, rezygnuję, odhlásit, dezabonare,
   durdur, ret, td, стоп, отписаться, отписка, отпишите, הסר, توقف, 停止, 配信停止, 退订, 退訂, 取消订阅, 取消訂閱, 수신거부, ยกเลิก
 `)
+/** Those of them that may answer a question about an order, behind a no. */
+const ANSWERS = oneOf('cancel, end, revoke, cancelar, iptal')
 /** The same of words behind which may stand what is to end. */
 const ENDS_WHAT = oneOf(`
   stop, quit, unsubscribe, remove me, take me off,
@@ -37,23 +40,24 @@ const BEGINS = oneOf(`
 `)
 
 /** One of the phrases, however often, with courtesies around it. */
-const only = (phrase: string, before = COURTESY) =>
-  new RegExp(`^(?:${before} )*${phrase}(?: (?:${phrase}|${COURTESY}))*$`)
-const STOPS = `(?:${ENDS}|${ENDS_WHAT}(?: ${WHAT})*|${REFUSALS})`
-const STOP = only(STOPS)
-/** Words that may answer a question about an order, behind a no. */
-const ANSWERS = oneOf('cancel, end, revoke, cancelar, iptal')
-const NO_STOP = only(`(?!${ANSWERS}(?: |$))${STOPS}`, `(?:${COURTESY}|${NO_THANKS})`)
+const only = (phrase: Pattern, before = COURTESY) =>
+  inTurn(repeated(before), phrase, repeated(either(phrase, COURTESY)))
+const STOP_WHAT = inTurn(ENDS_WHAT, repeated(WHAT))
+const STOP = only(either(ANSWERS, ENDS, STOP_WHAT, REFUSALS))
+const NO_STOP = only(either(ENDS, STOP_WHAT, REFUSALS), either(COURTESY, NO_THANKS))
 /** In other languages “no” may turn what follows round: “não pare”, “no dejen de escribirme”. */
-const NO_STOP_IN_ENGLISH = only(`no (?:${COURTESY} )*(?:${ENDS_WHAT}(?: ${WHAT})+|${ENGLISH_REFUSALS})`)
+const NO_STOP_IN_ENGLISH = only(
+  inTurn(oneOf('no'), repeated(COURTESY), either(inTurn(ENDS_WHAT, WHAT, repeated(WHAT)), ENGLISH_REFUSALS)),
+)
 const START = only(BEGINS)
 /** What is longer says something else. */
 const LONGEST = 100
 
 /** What a message that came in asks for: no more messages, messages again, or neither. */
 export function wishOf(text: string): 'stop' | 'start' | null {
-  const words = lettersOf(ownWords(text))
-  if (words.length > LONGEST) return null
-  if ([STOP, NO_STOP, NO_STOP_IN_ENGLISH].some((stop) => stop.test(words))) return 'stop'
-  return START.test(words) ? 'start' : null
+  const letters = lettersOf(ownWords(text))
+  if (letters.length > LONGEST) return null
+  const words = letters.split(' ')
+  if ([STOP, NO_STOP, NO_STOP_IN_ENGLISH].some((stop) => isAll(stop, words))) return 'stop'
+  return isAll(START, words) ? 'start' : null
 }

@@ -60,10 +60,10 @@ export async function receiveMessage(
   incoming: Incoming,
 ): Promise<Received> {
   const key = keyOf(incoming)
+  const wants = wishOf(incoming.text)
   const take = async (tx: Statements): Promise<Received> => {
     if (await tx.maybe('message_of_key', [key, keyOfBefore(incoming), incoming.text]))
       return { deduplicated: true }
-    const wants = wishOf(incoming.text)
     const sender = await senderOf(tx, incoming)
     const { at: seenAt, saidAt } = incoming
     const named = { email: sender.email ?? undefined, phone: sender.phone ?? undefined, seenAt, saidAt }

@@ -1,4 +1,4 @@
-import { oneOf } from './letters.ts'
+import { either, oneOf, type Pattern } from './phrase.ts'
 
 /** What somebody says before they refuse. */
 export const NO_THANKS = oneOf(`
@@ -7,8 +7,15 @@ export const NO_THANKS = oneOf(`
 `)
 
 /** Phrases of a language, also without their apostrophes; 0 stands for one of its words for messages. */
-const refusals = (messages: string, phrases: string) =>
-  oneOf(`${phrases},${phrases.replaceAll("'", '')}`).replaceAll('0', oneOf(messages))
+function refusals(messages: string, phrases: string): Pattern {
+  const spelled = `${phrases},${phrases.replaceAll("'", '')}`
+  return oneOf(
+    messages
+      .split(',')
+      .map((word) => spelled.replaceAll('0', word))
+      .join(),
+  )
+}
 
 /** Whole sentences that ask for no more messages. None may speak of anything else that can be stopped, such as an order. */
 export const ENGLISH_REFUSALS = refusals(
@@ -26,7 +33,7 @@ export const ENGLISH_REFUSALS = refusals(
     `,
 )
 
-export const REFUSALS = `(?:${[
+export const REFUSALS = either(
   ENGLISH_REFUSALS,
   refusals(
     'SMS, Nachrichten, Mails, E-Mails, Emails, Werbung',
@@ -107,4 +114,4 @@ export const REFUSALS = `(?:${[
     nie chcę otrzymywać 0, nie chcę otrzymywać więcej 0, nie chcę już 0, mnie wypisać, wypiszcie mnie, więcej 0 nie chcę
     `,
   ),
-].join('|')})`
+)

@@ -82,7 +82,7 @@ export function settlementOf(message: HeldMessage, sent: Sent, now: Date): Settl
       // `attempts` is without this one.
       const pause = PAUSES_MS[message.attempts]
       if (pause === undefined) {
-        const reason = sent.unanswered ? 'send_unknown' : 'send_failed'
+        const reason = sent.mayHave ? 'send_unknown' : 'send_failed'
         return { message, status: 'failed', reason, error: sent.error }
       }
       const nextAttemptAt = new Date(now.getTime() + Math.max(pause, sent.afterMs ?? 0))

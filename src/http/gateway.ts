@@ -21,6 +21,8 @@ const BODY_BYTES = 65_536
 const MOST_BYTES = 4 * BODY_BYTES
 const LONGEST_TEXT = 10_000
 const LONGEST_ID = 256
+/** So much is kept of what it says of a failure. */
+const LONGEST_ERROR = 500
 /** A word older than this is one that somebody recorded. */
 const MOST_AGE_MS = DAY_MS
 
@@ -114,8 +116,7 @@ async function told(
       const key = optional(body, 'idempotency_key')
       if (gatewayId === null && key === null)
         throw fail('bad_request', 'id or idempotency_key: must say which message it is')
-      const error =
-        body.type === 'failed' ? (optional(body, 'error') ?? 'The gateway did not deliver it.') : null
+      const error = body.type === 'failed' ? (why(body.error) ?? 'The gateway did not deliver it.') : null
       const isKnown = await noteDelivery(db, { channel, gatewayId, key, error, at })
       return { status: 200, body: isKnown ? { ok: true } : { ok: true, ignored: true } }
     }
@@ -132,6 +133,13 @@ function optional(body: Record<string, unknown>, name: string, most = LONGEST_ID
   const problem = textProblem(text)
   if (problem) throw fail('bad_request', `${name}: ${problem}`)
   return text
+}
+
+/** What a gateway says of a failure, in any form: the failure counts whatever that is. */
+function why(error: unknown): string | null {
+  if (error === undefined || error === null) return null
+  const text = typeof error === 'string' ? error : JSON.stringify(error)
+  return storable(text.slice(0, LONGEST_ERROR))
 }
 
 /** What somebody wrote without what cannot be stored, such as half of an emoji at the end of a part: it may be a STOP. */

@@ -1,8 +1,8 @@
 -- Types of events that campaigns wait for, by brand. Orders end what waits for one, too. What was accepted under the old
--- name of a type may come into the lake after the renaming.
+-- name of a type may come into the lake after the renaming. What refreshes find is no event.
 select brand_id, awaited_event(trigger_event) as event_type
 from campaign
-where status = 'active'
+where status = 'active' and trigger_event not in ('browse_abandoned', 'customer_winback', 'segment_entered')
 union
 select brand_id, 'order_created' as event_type
 from campaign

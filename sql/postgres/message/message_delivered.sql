@@ -1,4 +1,5 @@
--- A gateway says that a message arrived, by its own id ($4) or by ours ($5). $3: when. A word that comes before the answer
+-- A gateway says that a message arrived, by our id ($5), else by its own ($4): the newest that has it, as a
+-- gateway that replaced another may count from one again. $3: when. A word that comes before the answer
 -- to the attempt counts as well, and one about a message that was given up. The clock of the gateway may be behind.
 -- A message of nobody gets no id of the gateway's back.
 update message
@@ -12,5 +13,18 @@ where
     and channel = $2
     and direction = 'outbound'
     and (status in ('queued', 'sent') or (status = 'failed' and reason in ('send_unknown', 'send_failed')))
-    and (provider_message_id = $4 or idempotency_key = $5)
+    and id = (
+        select id
+        from (
+            select id, begun_at, sent_at, created_at
+            from message
+            where brand_id = $1 and idempotency_key = $5
+            union all
+            select id, begun_at, sent_at, created_at
+            from message
+            where brand_id = $1 and provider_message_id = $4 and $5::text is null and channel = $2 and direction = 'outbound'
+        ) as meant
+        order by coalesce(begun_at, sent_at, created_at) desc
+        limit 1
+    )
 returning id, conversation_id, error
