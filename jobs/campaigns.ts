@@ -10,6 +10,7 @@ export const campaigns: Job<RunnerParts> = {
   every: '* * * * *',
   timeoutSeconds: 300,
   policy: 'one',
+  followsLake: true,
   async run(parts, _data, { signal, send }) {
     try {
       await workCampaigns({ ...parts, signal }, () => new Date())

@@ -11,6 +11,7 @@ export const sending: Job<SenderParts> = {
   every: '* * * * *',
   timeoutSeconds: 300,
   policy: 'one',
+  followsLake: true,
   async run(parts, _data, { signal, stopping, send }) {
     try {
       const over = AbortSignal.any([signal, stopping])

@@ -51,5 +51,7 @@ export interface Job<Services, Data extends object = object> {
   workers?: number
   /** It writes to the lake: it is not run while the folder is not known to be this service's. */
   writesLake?: true
+  /** It goes by what ticks bring, as who bought: where they cannot, it waits. */
+  followsLake?: true
   run(services: Services, data: Data, control: Control): Promise<void>
 }

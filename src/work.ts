@@ -31,6 +31,7 @@ import { openServed } from './lake/served.ts'
 import { removeKilledWorkspaces } from './lake/workspace.ts'
 import { errorFields, log, rareLog } from './log.ts'
 import { openReading } from './segment/reading.ts'
+import { clusterOf } from './store/embedded.ts'
 import { SESSION_OF } from './store/postgres.ts'
 import { statement } from './store/sqlfile.ts'
 import { pgConnection } from './store/tls.ts'
@@ -109,7 +110,7 @@ export async function startWorker(
   const running = {
     ...{ boss, services, worker: randomUUID(), stopping: stopping.signal, over: over.signal },
     watch: openWatch(app.postgres),
-    postgresDir: app.config.databaseUrl === null ? app.config.dataDir : null,
+    postgresDir: app.config.databaseUrl === null ? clusterOf(app.config.dataDir) : null,
   }
   // Jobs send each other.
   for (const job of JOBS) await openQueue(boss, job)
@@ -222,7 +223,8 @@ async function runJob(
       await send(reconcile.queue)
     }
     // Retention is what frees space; all else would only use more.
-    for (const path of [job.writesLake ? services.lakeDir : null, postgresDir])
+    const onLake = job.writesLake || job.followsLake
+    for (const path of [onLake ? services.lakeDir : null, postgresDir])
       if (path && job.queue !== retention.queue && (await freeShare(path)) < LEAST_FREE_SHARE)
         return log('error', 'disk_nearly_full', { queue: job.queue, path })
     const problem = job.writesLake ? await lakeProblem(services) : null

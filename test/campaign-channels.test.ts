@@ -24,7 +24,7 @@ import { fakeAgent, fakeGateway } from './fixtures/gateway.ts'
 import { checkout, order } from './fixtures/store-bodies.ts'
 
 t.capture(process.stderr, 'write')
-const stage = await campaignStage(t, 90)
+const stage = await campaignStage(t, 120)
 const { clock, app, clockOrigin } = stage
 const { sql } = stage.db.postgres
 const folder = t.testdir()
@@ -172,6 +172,32 @@ t.test('a message whose gateway was never reached was not sent', async (t) => {
   await abandoned(brand)
   await stage.pass(3 * 1_440)
   t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_failed', attempts: 8 }])
+})
+
+t.test(
+  'a message that an attempt may have sent is not known to be unsent when the last one fails',
+  async (t) => {
+    const { gateway, brand } = await withGateway()
+    await stage.campaign(brand)
+    await abandoned(brand)
+    gateway.next.push('cut', ...Array<number>(7).fill(503))
+    await stage.pass(3 * 1_440)
+    t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown', attempts: 8 }])
+  },
+)
+
+t.test('what the gateway before may have sent does not leave over the next one', async (t) => {
+  const { gateway, brand } = await withGateway()
+  const next = await fakeGateway(t)
+  await stage.campaign(brand)
+  await abandoned(brand)
+  gateway.next.push('cut')
+  await stage.pass(30)
+  t.match(await messagesOf(brand), [{ status: 'queued', attempts: 1 }])
+  await cli('channel set', { brand: brand.id, channel: 'sms', adapter: 'http_sms', url: next.url })
+  await stage.pass(60)
+  t.match(await messagesOf(brand), [{ status: 'failed', reason: 'send_unknown' }])
+  t.equal(next.taken.size, 0)
 })
 
 t.test('the frequency cap counts a message to which a gateway never answered', async (t) => {
@@ -767,20 +793,32 @@ async function agentOf() {
   }
   const turn = (status: 'active' | 'paused') =>
     setCampaignStatus(stage.db.postgres.forBrand(brand.id), id, status, clock.pass(1))
-  return { brand, phone, says, turn }
+  const buys = async () => {
+    const at = clock.pass(5).toISOString()
+    const times = { created_at: at, updated_at: at, processed_at: at }
+    const body = order({ phone, customer: { id: 70 + people }, ...times })
+    await stage.tell(brand, { topic: 'orders/create', triggeredAt: clock.now(), body })
+    await stage.tick()
+    await stage.round()
+  }
+  return { brand, phone, tell, says, turn, buys }
 }
 
 t.test('an agent answers who bought, and the run stays converted', async (t) => {
-  const { brand, phone, says } = await agentOf()
-  const at = clock.pass(5).toISOString()
-  const times = { created_at: at, updated_at: at, processed_at: at }
-  const body = order({ phone, customer: { id: 70 + people }, ...times })
-  await stage.tell(brand, { topic: 'orders/create', triggeredAt: clock.now(), body })
-  await stage.tick()
-  await stage.round()
+  const { brand, says, buys } = await agentOf()
+  await buys()
   t.equal((await runOf(brand))?.outcome, 'converted')
   t.equal(await says('When will it arrive?', 'By Friday.'), 'By Friday.')
   t.equal((await runOf(brand))?.outcome, 'converted')
+})
+
+t.test('who bought and asks for no more messages before they are answered has bought', async (t) => {
+  const { brand, phone, tell, buys } = await agentOf()
+  await buys()
+  await tell({ type: 'message', id: 'in_1', from: phone, text: 'When will it arrive?' })
+  t.match(await runOf(brand), { state: 'waiting', step: 'reply' })
+  await tell({ type: 'message', id: 'in_2', from: phone, text: 'STOP' })
+  t.match(await runOf(brand), { state: 'ended', outcome: 'converted' })
 })
 
 t.test('an agent goes on after a pause of its campaign, in which a run stays as it was', async (t) => {

@@ -304,7 +304,7 @@ t.test('a worker says that the folder of the lake is gone', async (t) => {
 })
 
 t.test(
-  'on a disk that is nearly full only what writes the lake waits, where Postgres is not on it',
+  'on a disk that is nearly full what writes the lake or goes by it waits, and nothing else where Postgres is not on it',
   async (t) => {
     const running = await app(t)
     const { statfs } = files
@@ -320,18 +320,19 @@ t.test(
     t.teardown(() => worker.stop())
     const done = async () => {
       const jobs = await queues<{ name: string }[]>`
-      select distinct name from pgboss.job where name = any(${['sending', 'refresh']}) and state = 'completed'`
-      return jobs.length === 2
+      select distinct name from pgboss.job where name = any(${['sending', 'attribution', 'refresh']}) and state = 'completed'`
+      return jobs.length === 3
     }
     await queues`
     insert into pgboss.job (name, policy, group_id, data) values
-    ('sending', 'short', 'sending', '{}'), ('refresh', 'standard', 'refresh', '{"brands": []}')
+    ('sending', 'short', 'sending', '{}'), ('attribution', 'short', 'attribution', '{}'), ('refresh', 'standard', 'refresh', '{"brands": []}')
     on conflict do nothing`
     await eventually(done)
     const lines = said().map(({ args }) => JSON.parse(String(args[0])))
     const refused = new Set(lines.flatMap(({ event, queue }) => (event === 'disk_nearly_full' ? queue : [])))
     t.ok(refused.has('refresh'))
-    t.notOk(refused.has('sending'))
+    t.ok(refused.has('sending'))
+    t.notOk(refused.has('attribution'))
   },
 )
 

@@ -122,6 +122,16 @@ export function ending(reason: ReasonCode, error?: string): Progress {
   return progress([{ step, state, reason, ...(error === undefined ? {} : { error }) }], { outcome })
 }
 
+/** As `ending`, of a run that may have ended before its contact wrote: it stays as it was. */
+export function endingOf(
+  { step, former_outcome: former }: Pick<DueRun, 'step' | 'former_outcome'>,
+  reason: ReasonCode,
+  error?: string,
+): Progress {
+  const end = ending(reason, error)
+  return step === 'reply' && former !== null ? { ...end, next: { outcome: former } } : end
+}
+
 function start(run: DueRun, given: Circumstances): Progress {
   const { definition, recipient, isActive, now } = given
   const channel = channelOf(definition.action_type)
@@ -202,16 +212,12 @@ function wait(run: DueRun, { definition, now }: Circumstances): Progress {
  */
 function reply(run: DueRun, { definition, recipient, isActive, replying, draft }: Circumstances): Progress {
   const { former_outcome: former } = run
-  const stopped = (why: ReasonCode) => {
-    const end = ending(why)
-    return former === null ? end : { ...end, next: { outcome: former } }
-  }
-  if (run.contact_id === null || recipient === null) return stopped('contact_erased')
-  if (!isActive) return stopped('campaign_off')
+  if (run.contact_id === null || recipient === null) return endingOf(run, 'contact_erased')
+  if (!isActive) return endingOf(run, 'campaign_off')
   const reason = draft === null ? 'campaign_replied' : 'agent_replied'
   const next = { outcome: former === 'converted' ? former : REASONS[reason].outcome }
   const { channel = 'sms', answers = null, has_campaign_reply: isRepeat = false } = replying ?? {}
-  if (hasOptedOut(recipient, channel)) return stopped('opted_out')
+  if (hasOptedOut(recipient, channel)) return endingOf(run, 'opted_out')
   if (answers === null || (draft === null && isRepeat))
     return progress([{ step: 'reply', state: 'skipped', reason }], next)
   const branch = definition.split.branches.find(({ name }) => name === run.branch)

@@ -7,7 +7,7 @@ import { errorFields, log } from '../log.ts'
 import type { Brand, Db, Lake, Statements } from '../op.ts'
 import { persistently } from '../store/persistently.ts'
 import type { Postgres } from '../store/postgres.ts'
-import { ending } from './advance.ts'
+import { endingOf } from './advance.ts'
 import type { ChatEndpoint } from './chat.ts'
 import type { CodeStore } from './discount-code.ts'
 import { type Answering, type Drafting, foreknow, type Unreadable } from './foreknow.ts'
@@ -245,20 +245,19 @@ async function endFailed(
   message: string,
   now: Date,
 ): Promise<void> {
-  const { steps, next } = ending('internal_error', message)
+  const ends = runs.map((run) => ({ run, ...endingOf(run, 'internal_error', message) }))
   await recordSteps(
     tx,
-    runs.flatMap(({ id, ordinal }) => steps.map((step) => ({ ...step, runId: id, ordinal }))),
+    ends.flatMap(({ run: { id, ordinal }, steps }) => steps.map((step) => ({ ...step, runId: id, ordinal }))),
     now,
   )
-  const outcome = 'outcome' in next ? next.outcome : null
   const none = runs.map(() => null)
   await tx.run('runs_move', [
     now,
     runs.map(({ id }) => id),
     runs.map(() => 'end'),
     none,
-    runs.map(() => outcome),
+    ends.map(({ next }) => ('outcome' in next ? next.outcome : null)),
     none,
     none,
   ])

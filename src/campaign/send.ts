@@ -201,6 +201,17 @@ async function sendOne(
   return sent
 }
 
+/** Why nobody can tell whether a message has been sent. */
+function unknowable(
+  { begun_at, gateway_replaced }: HeldMessage,
+  takesOnce: Channel['takesOnce'],
+): string | undefined {
+  if (gateway_replaced) return 'The gateway that may have it was replaced.'
+  if (begun_at !== null && takesOnce === 'never_again')
+    return 'The sender was stopped while it sent the message.'
+  return undefined
+}
+
 /** The message when it may leave now; what keeps it from that is written. */
 async function begin(
   db: Db,
@@ -212,13 +223,9 @@ async function begin(
     const [message] = await tx.many<HeldMessage>('messages_held', [[id], claim])
     if (!message) return null
     const { policy } = await messageBrand(tx)
-    const isUnknown = message.begun_at !== null && takesOnce === 'never_again'
-    const settlement = isUnknown
-      ? settlementOf(
-          message,
-          { is: 'unknown', error: 'The sender was stopped while it sent the message.' },
-          now,
-        )
+    const error = unknowable(message, takesOnce)
+    const settlement = error
+      ? settlementOf(message, { is: 'unknown', error }, now)
       : heldBack(message, policy, now)
     if (settlement) {
       await settle(tx, [settlement], now)

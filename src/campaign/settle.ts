@@ -22,6 +22,10 @@ export interface HeldMessage {
   written_at: Date
   attempts: number
   begun_at: Date | null
+  /** An attempt may have sent it, which got no answer. */
+  may_have_arrived: boolean
+  /** Whoever may have it is no more the gateway of its channel. */
+  gateway_replaced: boolean
   is_active: boolean
   /** The end of the campaign, as the run knows it. */
   ends_at: string | null
@@ -43,6 +47,7 @@ export interface Settlement {
   providerMessageId?: string | null
   nextAttemptAt?: Date
   error?: string
+  mayHave?: boolean
 }
 
 /** What the channel could not take is tried again after these pauses; then it is a dead letter. */
@@ -82,11 +87,12 @@ export function settlementOf(message: HeldMessage, sent: Sent, now: Date): Settl
       // `attempts` is without this one.
       const pause = PAUSES_MS[message.attempts]
       if (pause === undefined) {
-        const reason = sent.mayHave ? 'send_unknown' : 'send_failed'
+        const reason = sent.mayHave || message.may_have_arrived ? 'send_unknown' : 'send_failed'
         return { message, status: 'failed', reason, error: sent.error }
       }
       const nextAttemptAt = new Date(now.getTime() + Math.max(pause, sent.afterMs ?? 0))
-      return { message, status: 'queued', reason: 'send_retried', nextAttemptAt, error: sent.error }
+      const { error, mayHave = false } = sent
+      return { message, status: 'queued', reason: 'send_retried', nextAttemptAt, error, mayHave }
     }
   }
 }
@@ -113,6 +119,7 @@ export async function settle(tx: Statements, given: readonly Settlement[], now: 
     settlements.map(({ nextAttemptAt }) => nextAttemptAt?.toISOString() ?? null),
     settlements.map(({ status, reason }) => (status === 'sent' ? null : reason)),
     settlements.map(({ error }) => error ?? null),
+    settlements.map(({ mayHave = false }) => Number(mayHave)),
   ])
   const sent = settlements.filter(({ status }) => status === 'sent')
   if (sent.length) {

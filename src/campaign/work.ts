@@ -1,7 +1,7 @@
 import { v7 } from 'uuid'
 import type { Statements } from '../op.ts'
 import { DAY_MS } from '../time.ts'
-import { advance, type Circumstances, ending } from './advance.ts'
+import { advance, type Circumstances, endingOf } from './advance.ts'
 import type { Discount } from './discount.ts'
 import { factsHold } from './filter.ts'
 import type { Policy } from './gate.ts'
@@ -112,7 +112,7 @@ function moveOf(
   const code = codes.get(run.id)
   if (progress.message && definition.discount_id !== null) {
     if (code === undefined) return { run, needs: 'code' }
-    if ('failed' in code) progress = ending('discount_failed', code.failed)
+    if ('failed' in code) progress = endingOf(run, 'discount_failed', code.failed)
   }
   const { message } = progress
   if (message === null && 'outcome' in progress.next) known.ahead.ended(run.id)

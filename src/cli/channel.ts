@@ -164,10 +164,13 @@ export const channelCommands = [
       const signing = known?.signing ?? signingSecret()
       const secret: ChannelSecret | null = known || adapter !== 'outbox' ? { password, signing } : null
       const lookupId = before?.lookup_id ?? randomBytes(16).toString('base64url')
-      await db.run('message_channel_put', [
-        ...[of, adapter, JSON.stringify(settings)],
-        ...[secret && sealedSecret(seal, found.id, of, secret), lookupId, rate],
-      ])
+      await db.tx(async (tx) => {
+        await tx.run('message_channel_put', [
+          ...[of, adapter, JSON.stringify(settings)],
+          ...[secret && sealedSecret(seal, found.id, of, secret), lookupId, rate],
+        ])
+        if (before && !isKept) await tx.run('messages_left_behind', [of])
+      })
       const row = await channelRow(db, of)
       if (!row) throw new Error('the channel is gone')
       const isNew = known === null && adapter === 'http_sms'

@@ -9,6 +9,7 @@ import { checkPublished } from '../model/published.ts'
 import { missingOf } from '../ready.ts'
 import { checkRuled } from '../segment/ruled.ts'
 import connect from '../store/driver.ts'
+import { clusterOf } from '../store/embedded.ts'
 import { readOnlyReason } from '../store/read-only.ts'
 import { runningOn } from '../store/running.ts'
 import { command } from './command.ts'
@@ -231,7 +232,7 @@ async function storeWebhooks({ postgres }: App): Promise<Finding> {
 }
 
 function disk({ config: { lakeDir, dataDir, databaseUrl } }: App): Finding {
-  const folders = [lakeDir, ...(databaseUrl === null ? [dataDir] : [])]
+  const folders = [lakeDir, ...(databaseUrl === null ? [clusterOf(dataDir) ?? dataDir] : [])]
   const dev = (path: string) => statSync(path).dev
   const disks = folders.filter((path, at) => folders.findIndex((other) => dev(other) === dev(path)) === at)
   return diskFinding(disks.map((path) => ({ path, free: freeShare(path) })))
@@ -248,6 +249,6 @@ export function diskFinding(disks: readonly { path: string; free: number }[]): F
   if (ok) return { ok, detail: shown }
   return {
     ok,
-    detail: `${shown}: free some space. With less than ${LEAST_FREE_SHARE * 100} % nothing goes into the lake and nobody is erased, and on the disk of the embedded Postgres all work stands still but what frees space: no message leaves either. It goes on by itself`,
+    detail: `${shown}: free some space. With less than ${LEAST_FREE_SHARE * 100} % nothing goes into the lake, nobody is erased and no message leaves, and on the disk of the embedded Postgres all work stands still but what frees space. It goes on by itself`,
   }
 }

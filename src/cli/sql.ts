@@ -36,9 +36,16 @@ async function query(session: Session, text: string, most: number): Promise<Answ
     const message = error instanceof Error ? error.message : String(error)
     const said = (await inOurWords(message)) ?? message
     const mistake = place === null ? said : `${place}: ${said}`
-    throw answers.length ? new LateMistake(mistake, answersAsText(plainly(answers))) : new UsageError(mistake)
+    if (answers.length === 0) throw new UsageError(mistake)
+    throw new LateMistake(mistake, answersAsText(plainly(answers.map(cut))))
   }
 }
+
+/** With --json all rows are there. */
+const cut = ({ rows, more }: Answer): Answer => ({
+  rows: rows.slice(0, SHOWN_ROWS),
+  more: more + Math.max(0, rows.length - SHOWN_ROWS),
+})
 
 const plainly = (answers: readonly Answer[]): Answer[] =>
   answers.map(({ rows, more }) => ({ rows: rows.map((row) => plain(row) as Row), more }))

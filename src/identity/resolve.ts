@@ -170,7 +170,7 @@ export class Resolution {
     const visitor = this.#browser(value)
     if (!isVisitor(visitor)) return visitor
     describe(visitor, tuple, seenAt)
-    if (visitor.into) return visitor
+    if (isTaken(visitor)) return visitor
     if (one && meant.length === 1) this.#attach(visitor, one.holder, one.kind, 'browser')
     else if (one) this.#unclear.push({ visitor, tuple })
     else {
@@ -186,7 +186,7 @@ export class Resolution {
   clear(): void {
     for (const { visitor, tuple } of this.#unclear) {
       const [one, other] = this.#meant(tuple)
-      if (one && !other && !visitor.into) this.#attach(visitor, one.holder, one.kind, 'browser')
+      if (one && !other && !isTaken(visitor)) this.#attach(visitor, one.holder, one.kind, 'browser')
     }
   }
 
@@ -251,9 +251,9 @@ export class Resolution {
   /** A browser is shared more often than an address: it makes one of nobody, and follows the first who named it. */
   #attach(visitor: Profile, customer: Profile, kind: number, source: Source): void {
     if (!isVisitor(visitor) || isVisitor(customer)) return
-    const isTheirs = source === 'browser' || !visitor.byBrowser
-    if (visitor.into && !survivorOf(visitor).hidden && isTheirs) return
     const survivor = survivorOf(customer)
+    const isFreed = !isTaken(visitor) && !survivor.hidden
+    if (visitor.into && !isFreed && (source === 'browser' || !visitor.byBrowser)) return
     if (this.#bars.stand(visitor, survivor)) return
     if (visitor.into && visitor.retired) this.detached.add(visitor)
     // Of this call, and overruled.
@@ -268,3 +268,6 @@ export class Resolution {
     else this.#merges.set(merge.from, [merge])
   }
 }
+
+/** By somebody who is still there. */
+const isTaken = (visitor: Profile) => visitor.into !== null && !survivorOf(visitor).hidden

@@ -78,7 +78,7 @@ const historyPage = (models: readonly Model[]) => `
   ),
   named as (
     select coalesce(redirect.customer, subject) as customer from profiles
-    left join subject_redirect as redirect using (subject) where customer_id = $6
+    left join subject_redirect as redirect using (subject) where customer_id in ($6, $7)
   ),
   linked as (
     select subject from subject_redirect where customer in (from named)
@@ -191,7 +191,9 @@ export const segmentMemberOps: readonly Op[] = [
           from?.generation ?? Number.MAX_SAFE_INTEGER,
           from?.customer ?? -1,
           limit + 1,
+          // The lake may not know yet whom somebody has become.
           whose ?? null,
+          customer_id ?? null,
         ],
       )
       const { rows, last } = paged(found, limit)

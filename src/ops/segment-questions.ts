@@ -151,7 +151,8 @@ export const segmentQuestionOps: readonly Op[] = [
       const segment = await segmentById(ctx, path.id)
       const { customer_id } = await findCustomer(ctx, query.customer_id)
       const sources = await ctx.lake.sources(undefined, segment.generation)
-      const found = await customerOf(sources, customer_id)
+      // The lake may not know yet whom somebody has become.
+      const found = (await customerOf(sources, customer_id)) ?? (await customerOf(sources, query.customer_id))
       if (found === undefined) throw noSuchCustomer()
       return {
         segment_id: segment.id,

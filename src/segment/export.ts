@@ -35,8 +35,9 @@ async function writtenPage(
   { limit, shopDomain, ...asked }: ExportAsked,
 ): Promise<Written | undefined> {
   for (let lines = limit; ; lines = Math.ceil(lines / 2)) {
+    // Outside: what opening the generation takes no shorter page spares.
+    const range = await memberRange(served, { ...asked, count: lines + 1 })
     try {
-      const range = await memberRange(served, { ...asked, count: lines + 1 })
       const [page] = await served.rows<Written>(EXPORT, [...rangeValues(range), lines, shopDomain])
       return page
     } catch (error) {

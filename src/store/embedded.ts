@@ -32,6 +32,9 @@ export interface Embedded {
   start(): Promise<void>
 }
 
+/** The folder of the embedded Postgres of a data folder; null before its first start. */
+export const clusterOf = (dataDir: string): string | null => readHome(dataDir)?.cluster ?? null
+
 /** Whether a data folder has an embedded Postgres, running or not. */
 export const hasEmbedded = (dataDir: string): boolean => readHome(dataDir) !== null
 

@@ -45,6 +45,11 @@ export async function migrate(
           'conflict',
           `The database was migrated by a newer version: ${unknown.join(', ')} is not known here. Use that version.`,
         )
+      if (pending.length && onlyNew && !isNew && (await holderOf(sql)))
+        throw fail(
+          'conflict',
+          'The database is being migrated by another process: try again once it is done.',
+        )
       if (pending.length && onlyNew && !isNew)
         throw fail(
           'conflict',

@@ -29,7 +29,8 @@ async function offersTls({ hostname, port }: URL): Promise<boolean> {
   socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error(`${hostname} does not answer`)))
   try {
     return await new Promise<boolean>((resolve, reject) => {
-      socket.once('error', reject).once('data', ([first]) => resolve(first === 'S'.charCodeAt(0)))
+      socket.once('data', ([first]) => resolve(first === 'S'.charCodeAt(0)))
+      socket.once('error', reject).once('close', () => reject(new Error(`${hostname} closed the connection`)))
       socket.write(TLS_REQUEST)
     })
   } finally {

@@ -8,7 +8,7 @@
   const CONSENT = 'recoup_consent'
   const SINCE = 'recoup_since'
   const QUEUED = 'recoup_q.'
-  // Where localStorage takes nothing; the id always.
+  // The name only where localStorage takes nothing.
   const IN_COOKIES = [VISITOR, NAMED, CONSENT]
   const UTM = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_term', 'utm_content']
   const MINUTE = 60_000
@@ -50,7 +50,7 @@
   const setCookie = (key, value) =>
     attempt(() => {
       // biome-ignore lint/suspicious/noDocumentCookie: the other interface is not there in every browser
-      document.cookie = `${key}=${value}; path=/; max-age=${value ? 34_000_000 : 0}; samesite=lax; secure`
+      document.cookie = `${key}=${value}; path=/; max-age=${value ? 34e6 : 0}; samesite=lax; secure`
     })
   const kept = (key) => early[key] ?? memory[key] ?? attempt(() => localStorage.getItem(key)) ?? cookie(key)
   const keep = (key, value) => {
@@ -59,10 +59,10 @@
       localStorage.setItem(key, value)
       delete memory[key]
     })
-    if (!memory[key] || !IN_COOKIES.includes(key)) return
+    if (!IN_COOKIES.includes(key)) return
     // First: other tabs hear that the value before it is gone, and look for the new one.
-    setCookie(key, value)
-    attempt(() => localStorage.removeItem(key))
+    setCookie(key, key !== NAMED || memory[key] ? value : '')
+    if (memory[key]) attempt(() => localStorage.removeItem(key))
   }
   const drop = (key) => {
     delete early[key]
@@ -84,9 +84,9 @@
   const bytesOf = (text) => new TextEncoder().encode(text).length
   const bodyOf = (texts) => `{"source":{"scope":${JSON.stringify(shop)}},"events":[${texts.join()}]}`
 
-  const timeStamp = (ms = Date.now()) => new Date(ms).toISOString()
+  const timeStamp = (ms = Date.now()) => new Date(ms).toJSON()
   // The host takes the time of an event that is a day old for a wrong clock.
-  const oldest = () => Date.now() - 1_440 * MINUTE
+  const oldest = () => Date.now() - 864e5
   const random = () =>
     attempt(() => crypto.randomUUID()) ??
     'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'.replace(/x/g, () => ((Math.random() * 16) | 0).toString(16))
@@ -95,7 +95,6 @@
   const madeVisitor = () => {
     const id = visitor() || random()
     keep(VISITOR, id)
-    setCookie(VISITOR, id)
     return id
   }
   const dropVisitor = () => {
@@ -376,6 +375,8 @@
 
   // The browser kept the page while the visitor was elsewhere, so nothing in it runs anew.
   const shownAgain = () => {
+    // Not at once, as by a timer of before: the page that is left tells what is not confirmed, too.
+    wait(BATCH_MS + 1)
     follow()
     if (auto !== 'off') run('page')
   }

@@ -20,8 +20,9 @@ unsent_of_run as (
 ended as (
     update campaign_run as run
     set
-        state = 'ended', step = 'end', due_at = null, outcome = 'failed', ended_at = now(), updated_at = now(), claim = null,
-        claimed_until = null
+        state = 'ended', step = 'end', due_at = null,
+        outcome = coalesce(case when step = 'reply' then former_outcome end, 'failed'), ended_at = now(), updated_at = now(),
+        claim = null, claimed_until = null
     where
         state = 'waiting'
         and (

@@ -2,7 +2,8 @@
 -- `offset 0` keeps it a lookup by the key: else the planner may read all rows of a brand that is most of a table.
 select
     message.id, message.conversation_id, message.contact_id, message.idempotency_key, message.channel, headline, body,
-    answers, message.created_at as written_at, message.attempts, begun_at, coalesce(campaign.status = 'active', true) as is_active,
+    answers, message.created_at as written_at, message.attempts, begun_at, may_have_arrived,
+    gateway_replaced, coalesce(campaign.status = 'active', true) as is_active,
     version.definition ->> 'ends_at' as ends_at,
     contact.email, contact.phone, sms_consent, email_consent,
     (

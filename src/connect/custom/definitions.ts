@@ -139,6 +139,8 @@ export async function updateDefinition(
     throw fail('bad_request', 'schema_version is required with payload_schema: the version that it replaces')
   return await onceByType(change.type, () =>
     db.tx(async (tx) => {
+      // Who adds or renames types takes turns, before any of them is taken.
+      if (change.type !== undefined) await tx.one('providers_lock')
       const before = definitionOf(await tx.one<DefinitionRow>('definition_for_change', [providerId, id]))
       refuseStale(before, change)
       const after = { ...before, ...given(change) }
@@ -181,8 +183,6 @@ async function follow(
   renamed: Omit<Renamed, 'isStillUsed'>,
   followers: readonly Follower[],
 ): Promise<void> {
-  // Two providers that both rename a type would each see the other's old name.
-  await tx.one('providers_lock')
   const { used: isStillUsed } = await tx.one<{ used: boolean }>('definition_type_used', [renamed.from])
   for (const takeUp of followers) await takeUp(tx, { ...renamed, isStillUsed })
 }

@@ -1,4 +1,5 @@
 import { v7 } from 'uuid'
+import { mergeConsents } from '../../identity/consents.ts'
 import { type Channels, setConsent, upsertContact } from '../../identity/contact.ts'
 import { log } from '../../log.ts'
 import type { Statements } from '../../op.ts'
@@ -90,7 +91,7 @@ async function putContact({ tx, brandId }: StoreWork, { subject, ...named }: Nam
     const { conflict } = put
     const wanted = { email: null, phone: null, [conflict]: found[conflict] }
     if (await tx.run('store_channel_take', [wanted.email, wanted.phone, found.subject])) {
-      await tx.run('consents_merged', [[found.subject]])
+      await mergeConsents(tx.many, [subject])
       continue
     }
     log('warn', 'store_contact_conflict', { brand_id: brandId, channel: conflict })

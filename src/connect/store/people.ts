@@ -64,10 +64,14 @@ export async function writeCustomers(
 /** Of these customers those that the store removed are hidden, and others who were named with their addresses have them. */
 export async function hideRemoved(tx: Statements, storeCustomerIds: readonly string[]): Promise<void> {
   if (storeCustomerIds.length === 0) return
-  const hidden = await tx.many<{ subject: number }>('store_removed_hide', [storeCustomerIds])
-  if (hidden.length === 0) return
-  if (await tx.run('identifiers_hand_on', [hidden.map(({ subject }) => subject)]))
-    await tx.run('identifiers_handed_on')
+  const due = await tx.many<{ subject: number }>('store_removed_due', [storeCustomerIds])
+  if (due.length === 0) return
+  // Who is named with their addresses meanwhile is known then.
+  await tx.one('identity_lock')
+  const subjects = due.map(({ subject }) => subject)
+  await tx.run('store_removed_hide', [subjects])
+  await tx.run('identifiers_hand_on', [subjects])
+  await tx.run('identifiers_handed_on')
 }
 
 const rowOf = ({ person, tags, createdAt, version }: CustomerRecord, region: string) => ({
