@@ -57,7 +57,7 @@ t.test(
       ['active', 409],
     ] as const)
       t.equal((await visitor.submit(page, path, { status, confirm: 'yes' })).status, answer, status)
-    t.match(await visitor.open(path), { text: /It is archived, for good/, forms: [] })
+    t.match(await visitor.open(path), { text: /It is archived, for good/, forms: [{ action: '/sign-out' }] })
   },
 )
 

@@ -79,15 +79,10 @@ t.test('a recovered checkout is read in every place, and read again when it is r
     },
   })
   const steps = journey.campaigns[0].run as { step: string; reason: { code: string } | null; at: string }[]
-  t.match(
+  t.strictSame(
     steps.map(({ reason }) => reason?.code),
-    ['started', 'trigger_delay', 'checked'],
+    ['started', 'trigger_delay', 'checked', 'message_queued', 'waiting', 'message_sent', 'bought'],
   )
-  for (const code of ['message_queued', 'message_sent', 'bought'])
-    t.ok(
-      steps.some(({ reason }) => reason?.code === code),
-      code,
-    )
   t.same(
     steps.map(({ at: time }) => time),
     steps.map(({ at: time }) => time).sort(),

@@ -76,7 +76,7 @@ for (const [who, move] of Object.entries(moves)) {
     t.match(printed, {
       custom_events: [{ data: { note: 'canary-data' } }],
       messages: [{ body: 'canary-letter' }],
-      consents: [{ source: 'canary' }],
+      consents: [{ source: 'canary' }, { source: 'canary' }],
     })
 
     await askErasure(pipeline, brand.id, '7')

@@ -131,7 +131,12 @@ t.test('recoup customer export prints amounts as decimal strings', async (t) => 
   })
   const models = new Map(data.models?.map(({ model, rows }) => [model, rows]))
   t.match(models.get('customers'), [{ total_spend: amount, average_order_value: amount }])
-  t.match(models.get('orders'), [{ total: amount, net_total: amount, lines: [{ price: amount }] }])
+  const orders = (models.get('orders') ?? []) as { lines: object[] }[]
+  t.equal(orders.length, 2)
+  for (const { lines, ...totals } of orders) {
+    t.match(totals, { total: amount, net_total: amount })
+    for (const line of lines) t.match(line, { price: amount })
+  }
 })
 
 t.test('recoup customer export knows who only an address names', async (t) => {
@@ -503,8 +508,8 @@ t.test('recoup customer erase prints the certificate, and erasures lists it', as
     await t.rejects(customer('erase', [typo], { yes: true }), { message: /^Nobody of .* nothing was erased/ })
   const asked = await customer<{ data: [] }>('erasures', [])
   t.equal(asked.data.length, 2, 'neither makes a request')
-  const unknown = await customer('erase', ['typo@example.com'], { yes: true, unknown: true })
-  t.match(unknown, { customer_ids: [], removed: {} })
+  const unknown = await customer<Certificate>('erase', ['typo@example.com'], { yes: true, unknown: true })
+  t.match(unknown, { customer_ids: [], removed: { postgres: undefined } })
   await sql`insert into contact (brand_id, id, email) values (${brand.id}, ${v7()}, 'reached@example.com')`
   const contact = await customer('erase', ['reached@example.com'], { yes: true })
   t.match(contact, { customer_ids: [], removed: { postgres: { contact: 1 } } }, 'a contact is somebody')

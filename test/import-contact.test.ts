@@ -167,7 +167,10 @@ t.test('the same file again does not take back what the person said since', asyn
   // As a message of theirs that came in moves it.
   await sql`update contact set phone = ${NEW} where brand_id = ${owner.id}`
   await customers(YES, `8,+14155552673,yes,2026-01-01T00:00:00Z,2026-01-01T00:00:00Z`)
-  t.match(await shown(), [[NEW], ['+14155552673']])
+  t.match(await shown(), [
+    [NEW, 'unknown'],
+    ['+14155552673', 'subscribed'],
+  ])
 })
 
 t.test('a contact has the names of the record, whatever older or partial rows say', async (t) => {

@@ -1048,11 +1048,14 @@ t.test('a number that is a date of another form is no time since 1970', async (t
   const rows = numbers.map((created_at, n) => `${JSON.stringify({ external_id: n, created_at, total: 1 })}\n`)
   const { report, rejects } = await run('orders', file('o.ndjson', rows.join('')))
   t.match(report, { imported: 0, rejected: 6 })
-  t.match(rejects, [
-    { field: 'created_at', value: '46035', reason: /nor a number .* of seconds, .* since 1970/ },
-    { value: '46035.5' },
-    { value: '20260113' },
-  ])
+  t.match(
+    rejects,
+    numbers.map((value) => ({
+      field: 'created_at',
+      value: `${value}`,
+      reason: /nor a number .* of seconds, .* since 1970/,
+    })),
+  )
   const widths = ['day::integer', 'day::bigint', 'day::decimal(18, 3)', 'day::float']
   for (const created_at of widths) {
     const map = { fields: { external_id: 'id', created_at, total: '1' } }

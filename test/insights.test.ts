@@ -47,7 +47,7 @@ await sql`
     now() - case when n > 10040 then interval '10 days' else (20 + n % 200) * interval '1 day' end, now()
   from generate_series(1, 10041) as n`
 await tick(pipeline)
-for (const { id } of [brand, empty, large]) await refreshBrand(pipeline, id)
+for (const { id } of [brand, empty, large]) await refreshBrand(pipeline, id, { asOf: NOW })
 const key = await made.key(brand, SCOPES)
 
 const INSTANTS = [null, new Date(NOW.getTime() - 90 * DAY_MS), new Date(NOW.getTime() - 250 * DAY_MS)]

@@ -395,7 +395,9 @@ t.test('MCP', async (t) => {
       t.same(tools.get_brand?.inputSchema, { type: 'object', additionalProperties: false })
     })
     t.test('has an output schema, and answers with structured content and the same as text', async (t) => {
-      t.match(tools.get_brand?.outputSchema, { type: 'object', required: ['id', 'name'] })
+      const required = ['id', 'name', 'shop_domain', 'storefront_domains', 'currency_code', 'timezone']
+      required.push('default_phone_region', 'features', 'created_at')
+      t.match(tools.get_brand?.outputSchema, { type: 'object', required })
       const { structuredContent, content } = (await called('get_brand', {})).result
       t.equal(structuredContent.id, plain.id)
       t.same(JSON.parse(content[0].text), structuredContent)
@@ -666,7 +668,7 @@ t.test('MCP', async (t) => {
       const { data } = await modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
       t.match(data, [
         { method: 'notifications/subscriptions/acknowledged', params: { notifications: {} } },
-        { id: 1, result: {} },
+        { id: 1, result: { resultType: 'complete' } },
       ])
     })
     t.test('answers a batch of the 2025 versions', async (t) => {

@@ -12,7 +12,7 @@ began=$(date +%s)
 
 # tap ends what takes too long and says what did not end; what cannot say that any more is killed.
 TAP_TIMEOUT=$seconds timeout --foreground -k 5 "$((seconds + 30))" \
-  node_modules/.bin/node "$1" >"$said" 2>".tap/$name.err" </dev/null
+  node_modules/.bin/node --import ./test/strict-match.ts "$1" >"$said" 2>".tap/$name.err" </dev/null
 status=$?
 
 took=$(($(date +%s) - began))

@@ -325,13 +325,16 @@ t.test('what is counted makes a segment, or is refused with its path', async (t)
       ? not(some(levels - 1))
       : group(random.pick(['and', 'or']), some(levels - 1), ...random.list(0, random.pick([2, 20]), leaf))
   }
+  const answers = { defined: 0, refused: 0 }
   for (let n = 0; n < 300; n++) {
     const condition = some(random.below(9))
     const accepted = attempt(() => readVocabulary(condition, 'profile'))
     const defined = accepted instanceof Error ? accepted : attempt(() => definitionOf(condition))
     const refused = defined instanceof Error ? defined : attempt(() => parseDefinition(defined))
     if (refused instanceof Error && !t.match(refused.message, /^condition/)) return
+    answers[refused instanceof Error ? 'refused' : 'defined']++
   }
+  t.ok(Math.min(answers.defined, answers.refused) >= 50, JSON.stringify(answers))
 })
 
 const attempt = <T>(work: () => T): T | Error => {
