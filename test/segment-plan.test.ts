@@ -196,7 +196,9 @@ t.test('the planner shares work in each of its ways, and every way is right', as
       definitions: [2, 3].map((n) =>
         orders({ op: 'count-over-window', times: { op: '>=', n }, where: [line] }),
       ),
-      passes: [{ is: 'scan', level: 'matched', matches: [[Object]], aggregations: [{ how: 'count', match: 0 }] }],
+      passes: [
+        { is: 'scan', level: 'matched', matches: [[Object]], aggregations: [{ how: 'count', match: 0 }] },
+      ],
     },
   }
   for (const [fact, { definitions, passes }] of Object.entries(cases)) {
