@@ -1050,9 +1050,10 @@ t.test('a number that is a date of another form is no time since 1970', async (t
   t.match(report, { imported: 0, rejected: 6 })
   t.match(
     rejects,
-    numbers.map((value) => ({
+    numbers.map((value, n) => ({
       field: 'created_at',
-      value: `${value}`,
+      // The last two are milliseconds and microseconds of that time.
+      value: n < 4 ? `${value}` : /^2612-01-08 /,
       reason: /nor a number .* of seconds, .* since 1970/,
     })),
   )

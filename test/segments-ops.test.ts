@@ -210,6 +210,18 @@ t.test('after a refresh', async (t) => {
     const { explained_at: __, ...ownSaid } = ownExplained.body
     t.equal(said.customer_id, id)
     t.strictSame(ownSaid, said)
+
+    await t.test('also while the lake does not know yet whom they have become', async (t) => {
+      await sql`insert into customer (brand_id, subject, id, provenance) values (${brand.id}, 900000, 'newcomer', 'server')`
+      await sql`
+        insert into subject_redirect (brand_id, subject, customer)
+        select brand_id, subject, 900000 from customer where brand_id = ${brand.id} and id = ${id}`
+      const [merged, mergedExplained] = await asked(id)
+      await sql`update subject_redirect set deleted = true where brand_id = ${brand.id} and customer = 900000`
+      await sql`update customer set deleted = true where brand_id = ${brand.id} and subject = 900000`
+      t.strictSame(merged, history)
+      t.match(mergedExplained, { status: 200, body: { customer_id: id } })
+    })
   })
 
   await t.test('a walk stays in the generation that it began in', async (t) => {

@@ -667,6 +667,15 @@ const meant = async (brand: Brand, identity: object) => {
 }
 const removal = (id: number) => ({ topic: 'customers/delete', body: `{"id":${id}}` })
 
+t.test('a browser of a customer whom the store removed follows who signs in by its word', async (t) => {
+  const brand = await told(customer(2), customer(2, { id: 78, email: 'bea@example.com', phone: null }))
+  const says = (identity: object) => meant(brand, { anonymousId: 'visitor', origin: 'browser', ...identity })
+  t.equal(await says({ email: 'ann@example.com' }), '77')
+  t.equal(await says({ email: 'bea@example.com' }), '77', 'the first while the store has both')
+  await send(brand, removal(77))
+  t.equal(await says({ email: 'bea@example.com' }), '78')
+})
+
 t.test(
   'who is named with the email of a customer whom the store removed is the next who has it',
   async (t) => {
@@ -696,6 +705,10 @@ t.test('a browser of a customer whom the store removed follows the next who sign
     t.equal(await meant(brand, { anonymousId: browser }), '77', 'the first while the store has both')
   }
   await send(brand, removal(77))
+  const merges = async () => (await sql`select from merge where brand_id = ${brand.id}`).length
+  const before = await merges()
+  for (let n = 0; n < 2; n++) await meant(brand, { storeCustomerId: '77', anonymousId: 'visitor' })
+  t.equal(await merges(), before, 'who was removed is no reason to go')
   for (const browser of ['browser', 'visitor']) {
     t.equal(await meant(brand, { storeCustomerId: '78', anonymousId: browser }), '78')
     t.equal(await meant(brand, { anonymousId: browser }), '78')
