@@ -39,30 +39,22 @@ export async function migrate(
 
     const look = async () => {
       const schema = await schemaOf(sql)
-      const { pending, unknown, isNew } = schema
+      const { unknown } = schema
       if (unknown.length && !newerToo)
         throw fail(
           'conflict',
           `The database was migrated by a newer version: ${unknown.join(', ')} is not known here. Use that version.`,
         )
-      if (pending.length && onlyNew && !isNew && (await holderOf(sql)))
-        throw fail(
-          'conflict',
-          'The database is being migrated by another process: try again once it is done.',
-        )
-      if (pending.length && onlyNew && !isNew)
-        throw fail(
-          'conflict',
-          `The database is older than this version, which has ${counted(pending.length)}. Start the new server (recoup dev or serve), or run: recoup migrate`,
-        )
       return schema
     }
     if (onlyNew) {
-      const { unknown, isNew } = await look()
+      const { pending, unknown, isNew } = await look()
+      if (!isNew && pending.length) throw (await holderOf(sql)) ? underWay() : older(pending)
       if (!isNew) return { applied: [], unknown }
     }
     await haveLock(sql)
-    const { pending, unknown } = await look()
+    const { pending, unknown, isNew } = await look()
+    if (onlyNew && !isNew && pending.length) throw older(pending)
     if (pending.length) {
       await dropHalfMade(sql)
       await dbmate(withLogin(target, sql.options))
@@ -106,6 +98,15 @@ async function dropHalfMade(sql: postgres.Sql): Promise<void> {
     await sql.begin((tx) => tx.unsafe(`lock table ${relation} in share update exclusive mode`))
   for (const { name } of await found()) await sql`drop index concurrently if exists ${sql(name)}`
 }
+
+const older = (pending: readonly string[]) =>
+  fail(
+    'conflict',
+    `The database is older than this version, which has ${counted(pending.length)}. Start the new server (recoup dev or serve), or run: recoup migrate`,
+  )
+
+const underWay = () =>
+  fail('conflict', 'The database is being migrated by another process: try again once it is done.')
 
 const counted = (migrations: number) => `${migrations} migration${migrations === 1 ? '' : 's'} more`
 

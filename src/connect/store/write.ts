@@ -194,17 +194,19 @@ export async function writeProducts({ tx }: StoreWork, products: readonly Produc
   await tx.run('import_products', [json(rows), true, true])
 }
 
-const REMOVE: Partial<Record<Removal['kind'], string>> = {
-  order: 'store_orders_hide',
-  checkout: 'store_checkouts_remove',
-  product: 'store_products_remove',
+type Remove = (tx: StoreWork['tx'], externalIds: readonly string[]) => Promise<unknown>
+
+const REMOVE: Partial<Record<Removal['kind'], Remove>> = {
+  order: (tx, ids) => tx.run('store_orders_hide', [ids]),
+  customer: hideRemoved,
+  checkout: (tx, ids) => tx.run('store_checkouts_remove', [ids]),
+  product: (tx, ids) => tx.run('store_products_remove', [ids]),
 }
 
 export async function removeRecords({ tx }: StoreWork, removals: readonly Removal[]): Promise<void> {
-  for (const [kind, some] of Map.groupBy(removals, (removal) => removal.kind)) {
-    const name = REMOVE[kind]
-    const externalIds = some.map(({ externalId }) => externalId)
-    if (kind === 'customer') await hideRemoved(tx, externalIds)
-    else if (name) await tx.run(name, [externalIds])
-  }
+  for (const [kind, some] of Map.groupBy(removals, (removal) => removal.kind))
+    await REMOVE[kind]?.(
+      tx,
+      some.map(({ externalId }) => externalId),
+    )
 }
